@@ -1,0 +1,45 @@
+# Every target sets up what it needs: a virtualenv, the Python dependencies and the system packages.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SYSTEM_PACKAGES := python3-venv libegl1 libgl1-mesa-dri
+READY := $(VENV)/.ready
+
+.PHONY: setup demo test unit lint format bench lock clean
+
+setup: $(READY)  ## install everything
+
+$(READY): pyproject.toml sdk/pyproject.toml constraints.txt
+	deploy/host-packages.sh $(SYSTEM_PACKAGES)
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "nav-eval needs Python 3.11 or newer; set PYTHON=…")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[render,bench,dev]' --editable ./sdk
+	touch $@
+
+demo: $(READY)  ## the main job, on this machine, without Docker
+	$(BIN)/nav-eval demo $(ARGS)
+
+test: $(READY)  ## every test there is
+	$(BIN)/pytest --cov --cov-report=term $(ARGS)
+
+unit: $(READY)  ## the everyday loop: under a minute
+	$(BIN)/pytest -m 'not integration and not browser and not docker and not slow' $(ARGS)
+
+lint: $(READY)  ## style, types, import directions
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(READY)  ## ratios in one run, written to bench/results.json
+	$(BIN)/python -m bench $(ARGS)
+
+lock: $(READY)  ## write down the versions that are installed now
+	$(BIN)/pip freeze --exclude-editable | grep -v '^-e' > constraints.txt
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache htmlcov

@@ -1,0 +1,35 @@
+"""`nav-eval …`: one sub-command per module of this package.
+
+The commands parse, call the engine and print. Every refusal of the engine arrives here as a
+`NavEvalError` and leaves as one line on stderr and exit code 2.
+"""
+
+import sys
+
+import typer
+
+import nav_eval
+from nav_eval.errors import NavEvalError
+
+app = typer.Typer(
+    name="nav-eval",
+    help="Evaluate navigation agents, verify their scores, run a challenge.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+
+
+@app.callback(invoke_without_command=True)
+def root(version: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
+    if version:
+        typer.echo(nav_eval.__version__)
+        raise typer.Exit
+
+
+def main() -> None:
+    try:
+        app()
+    except NavEvalError as error:
+        typer.echo(f"nav-eval: {error}", err=True)
+        sys.exit(2)

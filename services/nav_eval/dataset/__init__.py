@@ -1,0 +1,1 @@
+"""Episodes and where they come from."""

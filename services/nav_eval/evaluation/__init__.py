@@ -1,0 +1,1 @@
+"""Evaluation: from episodes to a report."""

@@ -1,0 +1,1 @@
+"""Metrics: one class per metric, scoring rules, statistics."""

@@ -1,0 +1,1 @@
+"""Scenes: reading them, walking in them, making them."""

@@ -1,0 +1,127 @@
+"""What a scene is once it has been read, whatever file it came from.
+
+One flat triangle list in world space (metres, Y up, right-handed), with materials and textures by
+index. Readers produce it; the renderer, the navigation mesh and the previews consume it. A scene
+carries its own report, so that nothing a reader left out stays unsaid.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nav_eval.dataset.episode import Vec3
+
+
+class AlphaMode(StrEnum):
+    OPAQUE = "opaque"  #: alpha is ignored
+    MASK = "mask"  #: below the cutoff there is a hole
+    BLEND = "blend"  #: glass: drawn blended, and an obstacle like any other
+
+
+class Wrap(StrEnum):
+    REPEAT = "repeat"
+    CLAMP = "clamp"
+    MIRROR = "mirror"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Texture:
+    """A decoded base-colour picture."""
+
+    pixels: NDArray[np.uint8]  #: height × width × 4, sRGB, first row on top
+    wrap_u: Wrap = Wrap.REPEAT
+    wrap_v: Wrap = Wrap.REPEAT
+    nearest: bool = False  #: magnify without filtering
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Material:
+    """How a surface looks; texture coordinates already include the material's UV set and transform."""
+
+    name: str = ""
+    base_color: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 1.0)  #: linear factor
+    texture: int | None = None  #: index into `Scene.textures`
+    unlit: bool = True  #: colours are final (scans, KHR_materials_unlit): no light is applied
+    alpha_mode: AlphaMode = AlphaMode.OPAQUE
+    alpha_cutoff: float = 0.5
+    double_sided: bool = False
+    emissive: Vec3 = (0.0, 0.0, 0.0)  #: linear, added to the lit colour
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SceneObject:
+    """One thing that the semantic annotation names."""
+
+    object_id: int  #: the instance id in pictures; 0 is "nothing"
+    category: str
+    center: Vec3
+    size: Vec3  #: extents of the axis-aligned box
+    region: str | None = None
+    name: str | None = None
+    attributes: dict[str, str] = field(default_factory=dict)  #: colour, material, … for referring expressions
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Region:
+    """A room, or another part of the building."""
+
+    region_id: str
+    category: str
+    lower: Vec3
+    upper: Vec3
+    floor_polygon: tuple[tuple[float, float], ...] = ()  #: (x, z), where known
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Semantics:
+    objects: tuple[SceneObject, ...] = ()
+    regions: tuple[Region, ...] = ()
+    categories: tuple[str, ...] = ("",)  #: category id → name; id 0 is "nothing"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Light:
+    """A lamp of a generated house. Scans have none: their light is in the picture."""
+
+    kind: str  #: "sun" (direction) or "point" (position)
+    color: Vec3 = (1.0, 1.0, 1.0)
+    intensity: float = 1.0
+    position: Vec3 = (0.0, 0.0, 0.0)
+    direction: Vec3 = (0.0, -1.0, 0.0)
+    range: float = 15.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SceneReport:
+    """What happened while reading: conversions made, things ignored."""
+
+    source: str = ""
+    notes: tuple[str, ...] = ()  #: what was done on purpose (up axis turned, recentred, …)
+    warnings: tuple[str, ...] = ()  #: what was left out, one sentence each
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Scene:
+    """A scene ready for rendering and navigation."""
+
+    positions: NDArray[np.float32]  #: V × 3
+    normals: NDArray[np.float32]  #: V × 3, unit length
+    uvs: NDArray[np.float32]  #: V × 2, (0, 0) is the top left of the picture
+    colors: NDArray[np.uint8]  #: V × 4, linear factor, white where the file has none
+    triangles: NDArray[np.uint32]  #: T × 3, counter-clockwise seen from the front
+    triangle_material: NDArray[np.uint16]  #: T, index into `materials`
+    triangle_object: NDArray[np.uint32]  #: T, `SceneObject.object_id`, 0 for none
+    triangle_category: NDArray[np.uint16]  #: T, index into `semantics.categories`
+    materials: tuple[Material, ...]
+    textures: tuple[Texture, ...] = ()
+    semantics: Semantics = Semantics()
+    lights: tuple[Light, ...] = ()
+    report: SceneReport = SceneReport()
+
+    @property
+    def bounds(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Lower and upper corner over the vertices that triangles use."""
+        used = self.positions[np.unique(self.triangles)]
+        return used.min(axis=0), used.max(axis=0)

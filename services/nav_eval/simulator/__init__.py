@@ -1,0 +1,1 @@
+"""The simulator: motion, sensors and pictures."""

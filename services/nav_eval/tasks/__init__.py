@@ -1,0 +1,1 @@
+"""Tasks: what an agent has to do and when it is done."""

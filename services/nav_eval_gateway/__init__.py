@@ -1,0 +1,1 @@
+"""The web: REST API, auth, uploads, leaderboards, pages. It never runs team code."""

@@ -1,0 +1,1 @@
+"""The queue: shards and leases, container runtimes, recovery."""
