@@ -9,6 +9,7 @@ import sys
 import typer
 
 import nav_eval
+from nav_eval.cli.score import score
 from nav_eval.errors import NavEvalError
 
 app = typer.Typer(
@@ -18,6 +19,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
+
+app.command()(score)
 
 
 @app.callback(invoke_without_command=True)

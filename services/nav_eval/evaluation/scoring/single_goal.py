@@ -1,0 +1,132 @@
+"""Offline scoring of single-goal navigation: one line per episode with its trajectory.
+
+A line is replayed through the same metric classes that a live evaluation uses.
+"""
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from nav_eval import jsonl
+from nav_eval.dataset.episode import Vec3
+from nav_eval.errors import RecordError
+from nav_eval.evaluation.scoring.checks import require_finite, require_unique_ids
+from nav_eval.metrics import EpisodeStart, MetricSuite, Step
+
+METRIC_NAMES = (
+    "success",
+    "spl",
+    "soft_spl",
+    "navigation_error",
+    "path_length",
+    "oracle_success",
+    "oracle_navigation_error",
+    "dtw",
+    "ndtw",
+    "sdtw",
+)
+
+
+class EpisodeLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One episode as it stands in the file."""
+
+    episode_id: str
+    trajectory: list[Vec3]
+    """Positions, the start first."""
+    stopped: bool
+    success_distance: float
+    goal: Vec3 | None = None
+    distances_to_goal: list[float | None] | None = None
+    """One per position; null where the goal cannot be reached from there. Straight lines if absent."""
+    shortest_path_length: float | None = None
+    """The first distance if absent."""
+    reference_path: list[Vec3] = []
+
+
+class FileScores(msgspec.Struct, frozen=True, kw_only=True):
+    """The means over a file, and how many episodes each of them left out."""
+
+    means: dict[str, float | None]
+    left_out: dict[str, int]
+
+
+def score_lines(path: Path) -> list[dict[str, str | float | None]]:
+    """The numbers of every episode; null where it has none (no reference path, goal out of reach)."""
+    episodes = jsonl.read_lines(path, EpisodeLine)
+    if not episodes:
+        raise RecordError(f"{path} holds no episodes; there is nothing to score.")
+    require_unique_ids((episode.episode_id for episode in episodes), path=path)
+    return [{"episode_id": episode.episode_id, **score_episode(episode, path=path)} for episode in episodes]
+
+
+def score_file(path: Path) -> FileScores:
+    """The mean of each number over the episodes that have it."""
+    lines = score_lines(path)
+    values = {name: [value for line in lines if isinstance(value := line[name], float)] for name in METRIC_NAMES}
+    return FileScores(
+        means={name: math.fsum(known) / len(known) if known else None for name, known in values.items()},
+        left_out={name: len(lines) - len(known) for name, known in values.items() if len(known) < len(lines)},
+    )
+
+
+def score_episode(episode: EpisodeLine, *, path: Path) -> dict[str, float | None]:
+    where = f"{path} episode {episode.episode_id!r}"
+    distances = _distances(episode, where=where)
+    _check(episode, distances, where=where)
+    suite = MetricSuite(METRIC_NAMES)
+    suite.reset(
+        EpisodeStart(
+            position=episode.trajectory[0],
+            distance_to_goal=distances[0],
+            shortest_path_length=distances[0] if episode.shortest_path_length is None else episode.shortest_path_length,
+            success_distance=episode.success_distance,
+            reference_path=tuple(episode.reference_path),
+        )
+    )
+    for step in _steps(episode, distances):
+        suite.update(step)
+    return suite.values()
+
+
+def _steps(episode: EpisodeLine, distances: list[float]) -> Iterator[Step]:
+    """One step per position after the start; a stop on the spot repeats the last position."""
+    moves = list(zip(episode.trajectory, distances, strict=True))[1:]
+    for position, distance in moves:
+        yield Step(position=position, distance_to_goal=distance)
+    if episode.stopped:
+        yield Step(position=episode.trajectory[-1], distance_to_goal=distances[-1], stopped=True)
+
+
+def _distances(episode: EpisodeLine, *, where: str) -> list[float]:
+    if not episode.trajectory:
+        raise RecordError(f"{where}: trajectory is empty; it begins with the start position.")
+    if episode.distances_to_goal is None:
+        if episode.goal is None:
+            raise RecordError(f"{where}: give a goal, or distances_to_goal with one number per position.")
+        return [math.dist(position, episode.goal) for position in episode.trajectory]
+    if len(episode.distances_to_goal) != len(episode.trajectory):
+        raise RecordError(
+            f"{where}: distances_to_goal has {len(episode.distances_to_goal)} numbers "
+            f"for {len(episode.trajectory)} positions; give one per position."
+        )
+    return [math.inf if distance is None else distance for distance in episode.distances_to_goal]
+
+
+def _check(episode: EpisodeLine, distances: list[float], *, where: str) -> None:
+    for field, points in (("trajectory", episode.trajectory), ("reference_path", episode.reference_path)):
+        if not all(math.isfinite(value) for point in points for value in point):
+            raise RecordError(f"{where}: {field} holds a number that is not finite.")
+    if episode.goal is not None and not all(math.isfinite(value) for value in episode.goal):
+        raise RecordError(f"{where}: goal holds a number that is not finite.")
+    if any(math.isnan(distance) or distance < 0 for distance in distances):
+        raise RecordError(f"{where}: distances_to_goal holds NaN or a negative number; write null for out of reach.")
+    require_finite(
+        [episode.shortest_path_length],
+        field="shortest_path_length",
+        where=where,
+        unknown="An episode whose goal cannot be reached from the start cannot be scored; leave it out.",
+    )
+    if not (math.isfinite(episode.success_distance) and episode.success_distance > 0):
+        raise RecordError(f"{where}: success_distance is {episode.success_distance}; it must be a positive number.")
