@@ -1,0 +1,26 @@
+"""What a reader has to tell: every conversion it made and everything it left out.
+
+Readers write here while they work; the finished scene carries the result in its report.
+"""
+
+from nav_eval.scene.model import SceneReport
+
+
+class ReadLog:
+    """Notes and warnings in the order in which they came up, each sentence once."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self._notes: dict[str, None] = {}
+        self._warnings: dict[str, None] = {}
+
+    def note(self, sentence: str) -> None:
+        """Something was done on purpose."""
+        self._notes[sentence] = None
+
+    def warn(self, sentence: str) -> None:
+        """Something was left out."""
+        self._warnings[sentence] = None
+
+    def report(self) -> SceneReport:
+        return SceneReport(source=self.source, notes=tuple(self._notes), warnings=tuple(self._warnings))
