@@ -1,1 +1,31 @@
-"""Tasks: what an agent has to do and when it is done."""
+"""Tasks: what an agent has to do and when it is done. Importing this registers the built-in ones."""
+
+from nav_eval.tasks import localization, long_horizon, navigation
+from nav_eval.tasks.base import (
+    STOP,
+    TASKS,
+    DistanceField,
+    Moved,
+    Progress,
+    Task,
+    TaskResult,
+    TaskRules,
+    World,
+    register_task,
+)
+
+__all__ = [
+    "STOP",
+    "TASKS",
+    "DistanceField",
+    "Moved",
+    "Progress",
+    "Task",
+    "TaskResult",
+    "TaskRules",
+    "World",
+    "localization",
+    "long_horizon",
+    "navigation",
+    "register_task",
+]

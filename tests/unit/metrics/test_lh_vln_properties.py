@@ -92,7 +92,7 @@ def test_the_board_is_the_mean_of_its_tasks(dataset: list[list[SubtaskRecord]], 
     for name in METRIC_NAMES:
         known = [value for value in each[name] if not math.isnan(value)]
         mean = math.fsum(known) / len(known) if known else math.nan
-        assert math.isclose(mean, whole[name], abs_tol=1e-12) or math.isnan(mean) and math.isnan(whole[name])
+        assert math.isclose(mean, whole[name], abs_tol=1e-12) or (math.isnan(mean) and math.isnan(whole[name]))
 
 
 @given(datasets)

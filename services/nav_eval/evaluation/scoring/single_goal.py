@@ -115,11 +115,6 @@ def _distances(episode: EpisodeLine, *, where: str) -> list[float]:
 
 
 def _check(episode: EpisodeLine, distances: list[float], *, where: str) -> None:
-    for field, points in (("trajectory", episode.trajectory), ("reference_path", episode.reference_path)):
-        if not all(math.isfinite(value) for point in points for value in point):
-            raise RecordError(f"{where}: {field} holds a number that is not finite.")
-    if episode.goal is not None and not all(math.isfinite(value) for value in episode.goal):
-        raise RecordError(f"{where}: goal holds a number that is not finite.")
     if any(math.isnan(distance) or distance < 0 for distance in distances):
         raise RecordError(f"{where}: distances_to_goal holds NaN or a negative number; write null for out of reach.")
     require_finite(

@@ -1,0 +1,203 @@
+"""LH-VLN: two or more targets in a fixed order, each closed by a stop.
+
+A stop anywhere closes the current sub-task, right or wrong, and the next one begins where the agent
+stands; there is no second try. The last stop, or the step limit, ends the episode. The free stop
+with which an episode begins (it only fetches the first observation) is the executor's and is never
+reported here.
+
+The two scoring rules need different raw quantities: `documented` measures every sub-task against
+the expert, also those that were never closed; `reference` records only what was attempted, against
+where the agent stood when it began.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nav_eval.dataset.episode import Episode, Subtask, Vec3
+from nav_eval.errors import DatasetError
+from nav_eval.metrics import EpisodeStart, MetricSuite, Step
+from nav_eval.metrics.lh_vln import METRIC_NAMES, Rule, SubtaskRecord, SubtaskTable, score_each
+from nav_eval.tasks.base import (
+    STOP,
+    DistanceField,
+    Moved,
+    Progress,
+    Task,
+    TaskResult,
+    TaskRules,
+    World,
+    register_task,
+    target_points,
+)
+
+
+@register_task("lh_vln")
+class LongHorizonTask(Task):
+    """Do several things, one after the other."""
+
+    def start(self, episode: Episode, world: World) -> Progress:
+        legs = [_Leg(subtask, field_) for subtask, field_ in zip(*_fields(episode, world, self.rules), strict=True)]
+        return _LongHorizonProgress(episode, legs, self.rules)
+
+
+@dataclass(slots=True)
+class _Leg:
+    """A sub-task and what has been seen of it so far."""
+
+    subtask: Subtask
+    field: DistanceField
+    success: bool = False
+    oracle_success: bool = False
+    navigation_error: float | None = None  #: set when it is closed or the episode is cut
+    distance_when_begun: float | None = None
+    steps: int | None = None
+    metres: float = 0.0
+
+    def begin(self, position: Vec3) -> None:
+        self.distance_when_begun = self.field.distance(position)
+        self.steps = 0
+
+
+class _LongHorizonProgress(Progress):
+    def __init__(self, episode: Episode, legs: list[_Leg], rules: TaskRules) -> None:
+        self._rules = rules
+        self._legs = legs
+        self._stage = 0
+        self._position = episode.start_position
+        self._start = episode.start_position
+        self._general = MetricSuite(name for name in rules.metrics if name not in METRIC_NAMES)
+        legs[0].begin(self._position)
+        distance = legs[0].distance_when_begun or 0.0
+        self._general.reset(
+            EpisodeStart(
+                position=self._position,
+                distance_to_goal=distance,
+                shortest_path_length=distance,
+                success_distance=rules.success_distance,
+                reference_path=episode.private.dense_path or episode.reference_path,
+            )
+        )
+
+    @property
+    def stage(self) -> int:
+        """Index of the sub-task under way; the number of sub-tasks once all are closed."""
+        return self._stage
+
+    def advance(self, moved: Moved) -> None:
+        self.steps += 1
+        leg = self._legs[self._stage]
+        distance = leg.field.distance(moved.position)
+        leg.steps = (leg.steps or 0) + 1
+        leg.metres += math.dist(self._position, moved.position)
+        self._position = moved.position
+        close = distance < self._rules.success_distance
+        leg.oracle_success = leg.oracle_success or close
+        if moved.action == STOP:
+            leg.success, leg.navigation_error = close, distance
+            self._stage += 1
+            self._begin_next()
+        if not self.over and self.steps >= self._rules.max_steps:
+            self.over = True
+        last = self._stage == len(self._legs)
+        self._general.update(
+            Step(
+                position=moved.position,
+                distance_to_goal=distance,
+                stopped=last,
+                collided=moved.collided,
+                seconds=moved.seconds,
+            )
+        )
+
+    def result(self) -> TaskResult:
+        records = self._records()
+        each = score_each(SubtaskTable.from_tasks([records]), self._rules.scoring)
+        values = {name: float(each[name][0]) for name in METRIC_NAMES}
+        scores = {name: value if math.isfinite(value) else None for name, value in values.items()}
+        known = scores | self._general.values()
+        return TaskResult(
+            metrics={name: known[name] for name in self._rules.metrics},
+            steps=self.steps,
+            stopped=self._stage == len(self._legs),
+            subtasks=tuple(records),
+        )
+
+    def _begin_next(self) -> None:
+        if self._stage < len(self._legs):
+            self._legs[self._stage].begin(self._position)
+        else:
+            self.over = True
+
+    def _records(self) -> list[SubtaskRecord]:
+        build = self._attempted if self._rules.scoring.rule is Rule.REFERENCE else self._against_expert
+        return [build(index) for index in range(len(self._legs))]
+
+    def _attempted(self, index: int) -> SubtaskRecord:
+        """Only what was begun has an error and a truth; the truth is where the agent began it."""
+        leg = self._legs[index]
+        error = leg.navigation_error
+        if error is None and index == self._stage and self.steps:
+            error = leg.field.distance(self._position)
+        return self._record(leg, error=error, truth=None if error is None else leg.distance_when_begun)
+
+    def _against_expert(self, index: int) -> SubtaskRecord:
+        """Sub-tasks that were never closed are measured where the episode ended, against the expert."""
+        leg = self._legs[index]
+        error = leg.navigation_error
+        if error is None and self.steps:
+            error = leg.field.distance(self._position)
+        return self._record(leg, error=error, truth=self._expert_distance(index))
+
+    def _record(self, leg: _Leg, *, error: float | None, truth: float | None) -> SubtaskRecord:
+        return SubtaskRecord(
+            success=leg.success,
+            oracle_success=leg.oracle_success,
+            navigation_error=error,
+            ground_truth_distance=truth,
+            ground_truth_steps=leg.subtask.ground_truth_steps or 0,
+            steps=leg.steps,
+            path_length=None if leg.steps is None else leg.metres,
+        )
+
+    def _expert_distance(self, index: int) -> float:
+        """What the dataset says, or the geodesic from the start or from the nearest goal before."""
+        leg = self._legs[index]
+        if leg.subtask.ground_truth_distance is not None:
+            return leg.subtask.ground_truth_distance
+        if index == 0:
+            return leg.field.distance(self._start)
+        before = self._legs[index - 1].subtask.goals
+        return min(leg.field.distance(goal.position) for goal in before)
+
+
+def _fields(episode: Episode, world: World, rules: TaskRules) -> tuple[Sequence[Subtask], Sequence[DistanceField]]:
+    """The sub-tasks and how far each of their targets is."""
+    if not episode.subtasks:
+        raise DatasetError(f"Episode {episode.episode_id!r} has no sub-tasks; LH-VLN needs at least one.")
+    subtasks = _with_reference_targets(episode.subtasks) if rules.scoring.rule is Rule.REFERENCE else episode.subtasks
+    for subtask in subtasks:
+        if not subtask.goals:
+            raise DatasetError(
+                f"Episode {episode.episode_id!r}: no {subtask.target!r} is known in region {subtask.region!r}; "
+                "the scene's semantic annotation must name one."
+            )
+    points = [target_points(subtask.goals, to_view_points=rules.to_view_points) for subtask in subtasks]
+    return subtasks, [world.distance_field(places) for places in points]
+
+
+def _with_reference_targets(subtasks: Sequence[Subtask]) -> list[Subtask]:
+    """The published code looks a category up by its first mention, so a second mention gets the first one's goals."""
+    first: dict[str, Subtask] = {}
+    for subtask in subtasks:
+        first.setdefault(subtask.target, subtask)
+    return [
+        Subtask(
+            target=subtask.target,
+            region=first[subtask.target].region,
+            goals=first[subtask.target].goals,
+            ground_truth_steps=subtask.ground_truth_steps,
+            ground_truth_distance=subtask.ground_truth_distance,
+        )
+        for subtask in subtasks
+    ]
