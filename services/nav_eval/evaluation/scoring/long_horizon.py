@@ -2,13 +2,13 @@
 
 import math
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 import numpy as np
 
 from nav_eval import jsonl
-from nav_eval.errors import RecordError
-from nav_eval.evaluation.scoring.checks import require_finite, require_unique_ids
+from nav_eval.evaluation.scoring.fields import Count, Metres, require_unique_ids
 from nav_eval.metrics.lh_vln import METRIC_NAMES, ScoringOptions, SubtaskTable, score, score_each
 
 
@@ -17,17 +17,17 @@ class SubtaskLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     success: bool
     oracle_success: bool
-    ground_truth_steps: int
-    navigation_error: float | None = None
-    ground_truth_distance: float | None = None
-    steps: int | None = None
-    path_length: float | None = None
+    ground_truth_steps: Count
+    navigation_error: Metres | None = None
+    ground_truth_distance: Metres | None = None
+    steps: Count | None = None
+    path_length: Metres | None = None
 
 
 class TaskLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One task; other keys of a run's `episodes.jsonl` are ignored."""
 
-    subtasks: list[SubtaskLine]
+    subtasks: Annotated[list[SubtaskLine], msgspec.Meta(min_length=1)]
     episode_id: str | None = None
 
 
@@ -64,7 +64,7 @@ def _table(tasks: list[TaskLine], path: Path) -> SubtaskTable:
         return f"{path} line {numbers[index]} (episode {tasks[index].episode_id!r})"
 
     flat = [subtask for task in tasks for subtask in task.subtasks]
-    table = SubtaskTable(
+    return SubtaskTable(
         counts=np.array([len(task.subtasks) for task in tasks], dtype=np.int64),
         success=np.array([subtask.success for subtask in flat], dtype=np.bool_),
         oracle_success=np.array([subtask.oracle_success for subtask in flat], dtype=np.bool_),
@@ -76,36 +76,6 @@ def _table(tasks: list[TaskLine], path: Path) -> SubtaskTable:
         path_length=np.array([subtask.path_length for subtask in flat], dtype=np.float64),
         name_of=name_of,
     )
-    _check(tasks, table)
-    return table
-
-
-def _check(tasks: list[TaskLine], table: SubtaskTable) -> None:
-    """Vectorised first; a line is looked for only when something is wrong."""
-    empty = table.counts == 0
-    if np.any(empty):
-        raise RecordError(f"{table.name_of(int(np.argmax(empty)))}: subtasks is empty; a task has at least one.")
-    for field in ("navigation_error", "ground_truth_distance", "ground_truth_steps", "steps", "path_length"):
-        values: np.ndarray[tuple[int], np.dtype[np.float64]] = getattr(table, field)
-        if np.all((values >= 0) & (values < math.inf) | np.isnan(values)) and not _has_written_nan(
-            values, tasks, field
-        ):
-            continue
-        for index, task in enumerate(tasks):
-            require_finite(
-                (getattr(subtask, field) for subtask in task.subtasks),
-                field=field,
-                where=table.name_of(index),
-                unknown="Write null for a sub-task that was never attempted or cannot be reached.",
-            )
-
-
-def _has_written_nan(values: np.ndarray[tuple[int], np.dtype[np.float64]], tasks: list[TaskLine], field: str) -> bool:
-    """True if a NaN stood in the file itself rather than a null."""
-    if not np.any(np.isnan(values)):
-        return False
-    nulls = sum(getattr(subtask, field) is None for task in tasks for subtask in task.subtasks)
-    return nulls != int(np.count_nonzero(np.isnan(values)))
 
 
 def _finite(value: float) -> float | None:

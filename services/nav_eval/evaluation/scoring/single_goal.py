@@ -6,13 +6,14 @@ A line is replayed through the same metric classes that a live evaluation uses.
 import math
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
 from nav_eval import jsonl
 from nav_eval.dataset.episode import Vec3
 from nav_eval.errors import RecordError
-from nav_eval.evaluation.scoring.checks import require_finite, require_unique_ids
+from nav_eval.evaluation.scoring.fields import Metres, require_unique_ids
 from nav_eval.metrics import EpisodeStart, MetricSuite, Step
 
 METRIC_NAMES = (
@@ -36,11 +37,11 @@ class EpisodeLine(msgspec.Struct, frozen=True, kw_only=True):
     trajectory: list[Vec3]
     """Positions, the start first."""
     stopped: bool
-    success_distance: float
+    success_distance: Annotated[float, msgspec.Meta(gt=0, le=1e6)]
     goal: Vec3 | None = None
-    distances_to_goal: list[float | None] | None = None
-    """One per position; null where the goal cannot be reached from there. Straight lines if absent."""
-    shortest_path_length: float | None = None
+    distances_to_goal: list[Annotated[float, msgspec.Meta(ge=0)] | None] | None = None
+    """One per position; null (or Infinity) where the goal is out of reach. Straight lines if absent."""
+    shortest_path_length: Metres | None = None
     """The first distance if absent."""
     reference_path: list[Vec3] = []
 
@@ -74,7 +75,6 @@ def score_file(path: Path) -> FileScores:
 def score_episode(episode: EpisodeLine, *, path: Path) -> dict[str, float | None]:
     where = f"{path} episode {episode.episode_id!r}"
     distances = _distances(episode, where=where)
-    _check(episode, distances, where=where)
     suite = MetricSuite(METRIC_NAMES)
     suite.reset(
         EpisodeStart(
@@ -112,16 +112,3 @@ def _distances(episode: EpisodeLine, *, where: str) -> list[float]:
             f"for {len(episode.trajectory)} positions; give one per position."
         )
     return [math.inf if distance is None else distance for distance in episode.distances_to_goal]
-
-
-def _check(episode: EpisodeLine, distances: list[float], *, where: str) -> None:
-    if any(math.isnan(distance) or distance < 0 for distance in distances):
-        raise RecordError(f"{where}: distances_to_goal holds NaN or a negative number; write null for out of reach.")
-    require_finite(
-        [episode.shortest_path_length],
-        field="shortest_path_length",
-        where=where,
-        unknown="An episode whose goal cannot be reached from the start cannot be scored; leave it out.",
-    )
-    if not (math.isfinite(episode.success_distance) and episode.success_distance > 0):
-        raise RecordError(f"{where}: success_distance is {episode.success_distance}; it must be a positive number.")

@@ -1,0 +1,23 @@
+"""What the figures must reach."""
+
+from typing import NamedTuple
+
+
+class Target(NamedTuple):
+    limit: float
+    at_least: bool = True
+
+    def reached(self, value: float) -> bool:
+        return value >= self.limit if self.at_least else value <= self.limit
+
+    def __str__(self) -> str:
+        return f"{'≥' if self.at_least else '≤'} {self.limit:g}"
+
+
+TARGETS = {
+    "scoring.json_share_ratio": Target(0.30),
+    "scoring.dtw_over_fastdtw_ratio": Target(20),
+    "datasets.r2r_load_ratio": Target(0.5),
+    "navigation.steps_per_second": Target(100_000),
+    "navigation.geodesic_microseconds": Target(20, at_least=False),
+}
