@@ -100,6 +100,7 @@ class SceneReport:
     source: str = ""
     notes: tuple[str, ...] = ()  #: what was done on purpose (up axis turned, recentred, …)
     warnings: tuple[str, ...] = ()  #: what was left out, one sentence each
+    file_triangles: int = 0  #: triangles in the file, those without area included
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

@@ -11,6 +11,7 @@ class ReadLog:
 
     def __init__(self, source: str) -> None:
         self.source = source
+        self.triangles = 0
         self._notes: dict[str, None] = {}
         self._warnings: dict[str, None] = {}
 
@@ -23,4 +24,9 @@ class ReadLog:
         self._warnings[sentence] = None
 
     def report(self) -> SceneReport:
-        return SceneReport(source=self.source, notes=tuple(self._notes), warnings=tuple(self._warnings))
+        return SceneReport(
+            source=self.source,
+            notes=tuple(self._notes),
+            warnings=tuple(self._warnings),
+            file_triangles=self.triangles,
+        )

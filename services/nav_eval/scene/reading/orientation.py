@@ -1,6 +1,188 @@
-from nav_eval.scene.model import Scene
+"""Turning a scene upright: Y up, −Z forward, metres.
+
+Who decides, in this order: the caller; Habitat's stage config; the naming conventions of known data
+sets; the shape of the scene, where it clearly contradicts the format's own rule. The report says
+which of them it was.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nav_eval.dataset.episode import Vec3
+from nav_eval.errors import SceneError
+from nav_eval.scene.model import Light, Scene
+from nav_eval.scene.reading import geometry
 from nav_eval.scene.reading.log import ReadLog
+from nav_eval.scene.reading.shape import Shape
+from nav_eval.scene.reading.stage_config import StageConfig
+
+AXES: dict[str, Vec3] = {
+    "x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0),
+    "-x": (-1.0, 0.0, 0.0), "-y": (0.0, -1.0, 0.0), "-z": (0.0, 0.0, -1.0),
+}  # fmt: skip
+
+#: Which way is forward for a given up, where nobody says: Habitat's choice for Z-up data sets.
+FRONTS: dict[str, Vec3] = {"y": (0.0, 0.0, -1.0), "-y": (0.0, 0.0, -1.0)}
+DEFAULT_FRONT: Vec3 = (0.0, 1.0, 0.0)
+
+#: Data sets whose files are Z-up, by the path that their own tools give them.
+Z_UP_NAMES: dict[str, re.Pattern[str]] = {
+    "HM3D": re.compile(r"(^|/)\d{5}-(?P<scan>[A-Za-z0-9]{11})/(?P=scan)(\.basis|\.semantic)?\.glb$|\.basis\.glb$"),
+    "Matterport3D": re.compile(r"(^|/)(?P<scan>[A-Za-z0-9]{11})/(?P=scan)(\.glb|_semantic\.ply)$"),
+    "ScanNet": re.compile(r"(^|/)scene\d{4}_\d{2}_vh_clean(_2)?(\.labels)?\.ply$"),
+    "Replica": re.compile(r"(^|/)(mesh|mesh_semantic)\.ply$"),
+}
+
+#: The vertical that a format prescribes or usually has.
+FORMAT_UP = {".glb": "y", ".gltf": "y", ".obj": "y", ".ply": "z"}
+#: By how much the shape must favour another axis: glTF prescribes Y, the others prescribe nothing.
+DECISIVE = {".glb": 1.4, ".gltf": 1.4, ".obj": 1.15, ".ply": 1.15}
 
 
-def orient(scene: Scene, *, up: str, scale: float | None, log: ReadLog) -> Scene:
-    return scene
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Frame:
+    """How a file's axes lie in the world."""
+
+    up: Vec3
+    front: Vec3
+    reason: str
+
+
+def orient(
+    scene: Scene, *, path: Path, up: str, scale: float | None, config: StageConfig | None, log: ReadLog
+) -> tuple[Scene, NDArray[np.float64]]:
+    """The scene upright and in metres, and the matrix that made it so."""
+    frame = choose_frame(scene, path=path, up=up, config=config)
+    matrix = np.eye(4)
+    matrix[:3, :3] = rotation(frame) @ np.diag(_scales(scale, config, log))
+    if not np.allclose(rotation(frame), np.eye(3)):
+        log.note(f"Up is {_spoken(frame.up)} in the file ({frame.reason}); turned to Y up.")
+    elif frame.reason:
+        log.note(f"Up is +Y ({frame.reason}).")
+    return (scene, matrix) if np.array_equal(matrix, np.eye(4)) else (_moved(scene, matrix), matrix)
+
+
+def choose_frame(scene: Scene, *, path: Path, up: str, config: StageConfig | None) -> Frame:
+    """Which way is up, and who says so."""
+    if up != "auto":
+        return _asked_for(up)
+    if config is not None and (config.up or config.gravity):
+        return _configured(config)
+    suffix = path.suffix.lower()
+    dataset = next((name for name, pattern in Z_UP_NAMES.items() if pattern.search(path.absolute().as_posix())), None)
+    expected = "z" if dataset else FORMAT_UP[suffix]
+    voted = vote(Shape(scene), expected=expected, decisive=DECISIVE[suffix])
+    if voted != expected:
+        return Frame(up=AXES[voted], front=_front(voted), reason="its floors are the largest level surfaces")
+    reason = f"named like a {dataset} scene" if dataset else f"the rule for {suffix} files"
+    return Frame(up=AXES[expected], front=_front(expected), reason=reason)
+
+
+def vote(shape: Shape, *, expected: str, decisive: float) -> str:
+    """The axis ("x", "y", "z") that looks most like a building's vertical; `expected` unless another clearly wins."""
+    rivals = [axis for axis in "yzx" if axis != expected]
+    here = shape.along("xyz".index(expected))
+    for axis in sorted(rivals, key=lambda axis: -shape.along("xyz".index(axis)).score):
+        there = shape.along("xyz".index(axis))
+        if _only_ground(shape, axis, expected):
+            return axis
+        lower = there.extent < here.extent
+        storeyed = there.storey_height is not None and there.extent >= 2.0
+        if there.score > decisive * here.score and lower and storeyed:
+            return axis
+    return expected
+
+
+def rotation(frame: Frame) -> NDArray[np.float64]:
+    """The rotation that takes `up` to +Y and `front` to −Z."""
+    up = np.array(frame.up) / np.linalg.norm(frame.up)
+    front = np.array(frame.front) - up * np.dot(up, frame.front)
+    front /= np.linalg.norm(front)
+    return np.stack([np.cross(front, up), up, -front])
+
+
+def _only_ground(shape: Shape, axis: str, expected: str) -> bool:
+    """A wide sheet that is ground if `axis` is up, and a wall without any floor if not."""
+    sheet, other = shape.along("xyz".index(axis)), shape.along("xyz".index(expected))
+    return sheet.extent < 0.01 * other.extent and sheet.level_area > 100.0 and other.level_area == 0.0
+
+
+def _asked_for(up: str) -> Frame:
+    name = up.lower().removeprefix("+")
+    if name in AXES:
+        return Frame(up=AXES[name], front=_front(name), reason="as asked for")
+    try:
+        x, y, z = (float(part) for part in up.split(","))
+    except ValueError:
+        raise SceneError(
+            f'up={up!r} is not possible; use "auto", x, y, z, -x, -y, -z or three numbers "x,y,z".'
+        ) from None
+    return _frame((x, y, z), None, reason="as asked for")
+
+
+def _configured(config: StageConfig) -> Frame:
+    down = config.gravity or (0.0, -1.0, 0.0)
+    up = config.up or (-down[0], -down[1], -down[2])
+    return _frame(up, config.front, reason="the stage config says so")
+
+
+def _frame(up: Vec3, front: Vec3 | None, *, reason: str) -> Frame:
+    """A frame from vectors; a missing front is the file's own, as level as it gets."""
+    candidates: Sequence[Vec3] = (front,) if front else (FRONTS["y"], DEFAULT_FRONT, AXES["x"])
+    length = np.linalg.norm(up)
+    if not np.isfinite(length) or length == 0:
+        raise SceneError(f"The up vector {up} has no direction.")
+    # Z-up files look along +Y, all others keep looking along −Z unless that is straight up or down.
+    if front is None and abs(up[2]) > 0.7 * length:
+        candidates = (DEFAULT_FRONT, AXES["x"])
+    for candidate in candidates:
+        if np.linalg.norm(np.cross(up, candidate)) > 1e-3 * length * np.linalg.norm(candidate):
+            return Frame(up=up, front=candidate, reason=reason)
+    raise SceneError(f"The front vector {front} is parallel to the up vector {up}.")
+
+
+def _front(up: str) -> Vec3:
+    return FRONTS.get(up, DEFAULT_FRONT)
+
+
+def _scales(scale: float | None, config: StageConfig | None, log: ReadLog) -> NDArray[np.float64]:
+    """Factors per file axis; what the caller says replaces what the config says."""
+    scales = np.ones(3)
+    if config is not None:
+        scales = np.array(config.scale or (1.0, 1.0, 1.0)) * config.units_to_meters
+    if scale is not None:
+        scales = np.full(3, scale)
+    if not (np.isfinite(scales).all() and (scales > 0).all()):
+        raise SceneError(f"{log.source}: the scale {scales.tolist()} is not possible; use positive numbers.")
+    if not np.array_equal(scales, np.ones(3)):
+        log.note(f"Scaled by {', '.join(f'{value:g}' for value in dict.fromkeys(scales.tolist()))}.")
+    return scales
+
+
+def _moved(scene: Scene, matrix: NDArray[np.float64]) -> Scene:
+    return replace(
+        scene,
+        positions=geometry.transform_points(scene.positions, matrix),
+        normals=geometry.transform_normals(scene.normals, matrix),
+        lights=tuple(_moved_light(light, matrix) for light in scene.lights),
+    )
+
+
+def _moved_light(light: Light, matrix: NDArray[np.float64]) -> Light:
+    x, y, z = (float(value) for value in matrix[:3, :3] @ light.position + matrix[:3, 3])
+    turned = matrix[:3, :3] @ light.direction
+    u, v, w = (float(value) for value in turned / (np.linalg.norm(turned) or 1.0))
+    reach = light.range * float(np.cbrt(abs(np.linalg.det(matrix[:3, :3]))))
+    return replace(light, position=(x, y, z), direction=(u, v, w), range=reach)
+
+
+def _spoken(vector: Vec3) -> str:
+    for name, axis in AXES.items():
+        if np.allclose(np.array(vector) / np.linalg.norm(vector), axis):
+            return name.upper() if name[0] == "-" else f"+{name.upper()}"
+    return "({:g}, {:g}, {:g})".format(*vector)

@@ -1,16 +1,20 @@
 """One door for every scene file."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
 from nav_eval.errors import SceneError
 from nav_eval.scene.model import Scene
+from nav_eval.scene.reading.annotations import annotate
 from nav_eval.scene.reading.clean import drop_broken_triangles
 from nav_eval.scene.reading.files import SceneFolder
 from nav_eval.scene.reading.gltf import read_gltf
 from nav_eval.scene.reading.limits import ReadLimits
 from nav_eval.scene.reading.log import ReadLog
 from nav_eval.scene.reading.orientation import orient
+from nav_eval.scene.reading.plausibility import check_plausible
+from nav_eval.scene.reading.stage_config import StageConfig, read_stage_config
 
 
 class Reader(Protocol):
@@ -23,7 +27,11 @@ READERS: dict[str, Reader] = {".glb": read_gltf, ".gltf": read_gltf}
 def read_scene(
     path: Path | str, *, up: str = "auto", scale: float | None = None, limits: ReadLimits | None = None
 ) -> Scene:
-    """Read a scene file into metres, Y up; see docs/scenes.md for what is read and what is not."""
+    """Read a scene file into metres, Y up.
+
+    `up` is "auto", an axis ("y", "-z", …) or three numbers; `scale` multiplies all coordinates.
+    docs/scenes.md says what is read, how "auto" decides, and what the report contains.
+    """
     path = Path(path)
     log = ReadLog(str(path))
     folder = SceneFolder(path, limits or ReadLimits())
@@ -31,12 +39,16 @@ def read_scene(
     if reader is None:
         raise SceneError(f"{path}: unknown kind of scene file. Known: {', '.join(sorted(READERS))}.")
     scene = reader(folder.read_main(), folder=folder, log=log)
-    scene = drop_broken_triangles(scene, log)
-    scene = orient(scene, up=up, scale=scale, log=log)
-    return _with_report(scene, log)
-
-
-def _with_report(scene: Scene, log: ReadLog) -> Scene:
-    from dataclasses import replace
-
+    log.triangles = len(scene.triangles)
+    config = read_stage_config(folder)
+    scene = _lit_as_configured(drop_broken_triangles(scene, log), config)
+    scene, to_world = orient(scene, path=path, up=up, scale=scale, config=config, log=log)
+    check_plausible(scene, log)
+    scene = annotate(scene, folder=folder, to_world=to_world, log=log)
     return replace(scene, report=log.report())
+
+
+def _lit_as_configured(scene: Scene, config: StageConfig | None) -> Scene:
+    if config is None or not config.flat:
+        return scene
+    return replace(scene, materials=tuple(replace(material, unlit=True) for material in scene.materials))
