@@ -7,6 +7,7 @@ nothing to approximate.
 
 import math
 from collections.abc import Sequence
+from decimal import Context, Decimal
 from functools import cache
 from typing import Any
 
@@ -14,6 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Path = NDArray[np.float64]
+
+#: libm's exp may differ in the last bit from machine to machine; 30 digits round to the same double everywhere
+_EXACT = Context(prec=30)
 
 
 def without_repeats(path: ArrayLike) -> Path:
@@ -34,7 +38,7 @@ def dtw_distance(path: ArrayLike, reference: ArrayLike) -> float:
 
 def normalised_dtw(distance: float, *, reference_points: int, threshold: float) -> float:
     """nDTW: 1 on the reference path, towards 0 with the mean distance from it in units of the threshold."""
-    return math.exp(-distance / (reference_points * threshold))
+    return float(Decimal(-distance / (reference_points * threshold)).exp(_EXACT))
 
 
 def resampled(path: Sequence[Sequence[float]], *, spacing: float) -> Path:

@@ -1,7 +1,6 @@
 """The metrics of getting to a goal."""
 
-import math
-
+from nav_eval.geometry import straight_line
 from nav_eval.metrics import formulas
 from nav_eval.metrics.registry import EpisodeStart, Metric, Step, register_metric
 
@@ -48,12 +47,14 @@ class Success(Metric):
     """1 iff the agent stopped strictly closer than the success distance."""
 
     def reset(self, start: EpisodeStart) -> None:
-        self._success_distance = start.success_distance
+        self._start = start
         self._value = 0.0
 
     def update(self, step: Step) -> None:
         self._value = formulas.success(
-            distance=step.distance_to_goal, stopped=step.stopped, success_distance=self._success_distance
+            distance=step.distance_to_goal,
+            stopped=step.stopped or not self._start.stop_needed,
+            success_distance=self._start.success_distance,
         )
 
     def get(self) -> float:
@@ -65,9 +66,10 @@ class OracleSuccess(Metric):
     """1 iff the agent was that close at some step, stop or not."""
 
     requires = ("oracle_navigation_error",)
+    parameters = ("success_distance",)
 
     def reset(self, start: EpisodeStart) -> None:
-        self._success_distance = start.success_distance
+        self._success_distance = float(self.chosen.get("success_distance", start.success_distance))
 
     def update(self, step: Step) -> None:
         """Nothing to keep: the oracle error already knows the closest step."""
@@ -86,7 +88,7 @@ class PathLength(Metric):
         self._metres, self._last = 0.0, start.position
 
     def update(self, step: Step) -> None:
-        self._metres, self._last = self._metres + math.dist(self._last, step.position), step.position
+        self._metres, self._last = self._metres + straight_line(self._last, step.position), step.position
 
     def get(self) -> float:
         return self._metres

@@ -24,6 +24,7 @@ class EpisodeStart:
     distance_to_goal: float  #: geodesic metres to the nearest goal, inf when unreachable
     shortest_path_length: float  #: what path lengths are compared with; usually the distance at the start
     success_distance: float  #: strictly closer is a success
+    stop_needed: bool = True  #: a success must be claimed by a stop
     reference_path: tuple[Vec3, ...] = ()  #: what trajectories are compared with; its density matters to nDTW
 
 
@@ -38,14 +39,20 @@ class Step:
     seconds: float = 0.0  #: wall clock since the previous step
 
 
+Parameters = Mapping[str, bool | float | str]
+
+
 class Metric(ABC):
     """One number about one episode."""
 
     requires: ClassVar[tuple[str, ...]] = ()
     higher_is_better: ClassVar[bool] = True
+    parameters: ClassVar[tuple[str, ...]] = ()
+    """What a configuration may set about this metric."""
 
-    def __init__(self, others: Mapping[str, "Metric"]) -> None:
+    def __init__(self, others: Mapping[str, "Metric"], chosen: Parameters) -> None:
         self.others = others
+        self.chosen = chosen
 
     @abstractmethod
     def reset(self, start: EpisodeStart) -> None:
@@ -78,11 +85,11 @@ def register_metric(name: str) -> Callable[[M], M]:
 class MetricSuite:
     """The metrics of one episode, each updated after those it builds on."""
 
-    def __init__(self, names: Iterable[str]) -> None:
+    def __init__(self, names: Iterable[str], *, parameters: Mapping[str, Parameters] | None = None) -> None:
         self.names = tuple(dict.fromkeys(names))
         self._metrics: dict[str, Metric] = {}
         for name in _in_order(self.names):
-            self._metrics[name] = METRICS.get(name)(self._metrics)
+            self._metrics[name] = _create(name, self._metrics, (parameters or {}).get(name, {}))
 
     def reset(self, start: EpisodeStart) -> None:
         for metric in self._metrics.values():
@@ -96,6 +103,15 @@ class MetricSuite:
         """The asked-for metrics in the order in which they were asked for; None where there is no number."""
         values = {name: self._metrics[name].get() for name in self.names}
         return {name: value if math.isfinite(value) else None for name, value in values.items()}
+
+
+def _create(name: str, others: Mapping[str, Metric], chosen: Parameters) -> Metric:
+    metric_class = METRICS.get(name)
+    unknown = sorted(set(chosen) - set(metric_class.parameters))
+    if unknown:
+        known = ", ".join(metric_class.parameters) or "none"
+        raise ConfigError(f"Metric {name!r} has no parameter {unknown[0]!r}; it takes: {known}.")
+    return metric_class(others, chosen)
 
 
 def _in_order(names: Iterable[str]) -> list[str]:

@@ -13,6 +13,11 @@ from nav_eval.metrics import dtw
 from nav_eval.metrics.registry import EpisodeStart, Metric, Step, register_metric
 
 
+def _threshold(metric: Metric, start: EpisodeStart) -> float:
+    """The metric's own success distance, or the benchmark's."""
+    return float(metric.chosen.get("success_distance", start.success_distance))
+
+
 class _TrajectoryMetric(Metric):
     """Collects the positions and the reference."""
 
@@ -42,6 +47,7 @@ class NDTW(Metric):
     """DTW as a score in (0, 1]; comparable only between references of equal density."""
 
     requires = ("dtw",)
+    parameters = ("success_distance",)
 
     def reset(self, start: EpisodeStart) -> None:
         self._start = start
@@ -55,7 +61,7 @@ class NDTW(Metric):
         return dtw.normalised_dtw(
             self.others["dtw"].get(),
             reference_points=len(self._start.reference_path),
-            threshold=self._start.success_distance,
+            threshold=_threshold(self, self._start),
         )
 
 
@@ -79,10 +85,12 @@ class SDTW(Metric):
 class Coverage(_TrajectoryMetric):
     """The share of reference points that the agent came strictly closer to than the success distance."""
 
+    parameters = ("success_distance",)
+
     def get(self) -> float:
         if not self._start.reference_path:
             return math.nan
         reference = np.asarray(self._start.reference_path)
         positions = np.asarray(self._positions)
         nearest = np.min(np.linalg.norm(reference[:, None] - positions[None], axis=2), axis=1)
-        return float(np.mean(nearest < self._start.success_distance))
+        return float(np.mean(nearest < _threshold(self, self._start)))

@@ -4,7 +4,6 @@ from nav_eval.tasks import localization, long_horizon, navigation
 from nav_eval.tasks.base import (
     STOP,
     TASKS,
-    DistanceField,
     Moved,
     Progress,
     Task,
@@ -17,7 +16,6 @@ from nav_eval.tasks.base import (
 __all__ = [
     "STOP",
     "TASKS",
-    "DistanceField",
     "Moved",
     "Progress",
     "Task",

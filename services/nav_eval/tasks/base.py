@@ -6,28 +6,24 @@ pictures, and on the open plane of a test.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol, TypeVar
 
 from nav_eval.dataset.episode import Episode, Goal, Vec3
+from nav_eval.geometry import straight_line
 from nav_eval.metrics.lh_vln import ScoringOptions, SubtaskRecord
+from nav_eval.metrics.registry import Parameters
 from nav_eval.registry import Registry
+from nav_eval.scene.navigation.ground import DistanceField
 
 STOP = "stop"
 
 
-class DistanceField(Protocol):
-    """Geodesic metres to the nearest of a set of places."""
-
-    def distance(self, position: Vec3, /) -> float:
-        """Infinite where no path leads there."""
-
-
 class World(Protocol):
-    """What a task asks of the place it happens in."""
+    """What a task asks of the ground it happens on."""
 
-    def distance_field(self, points: Sequence[Vec3], /) -> DistanceField: ...
+    def distance_field(self, goals: Sequence[Vec3], /) -> DistanceField: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,8 +31,11 @@ class TaskRules:
     """What a benchmark decides about a task."""
 
     metrics: tuple[str, ...]  #: what to report
+    metric_parameters: Mapping[str, Parameters] = field(default_factory=dict)  #: by metric, where it has any
     max_steps: int = 500  #: actions per episode, stops included
-    success_distance: float = 1.0  #: geodesic metres; strictly closer is a success
+    success_distance: float = 1.0  #: metres; strictly closer is a success
+    stop_needed: bool = True  #: a success must be claimed by a stop
+    straight_lines: bool = False  #: measure distances through walls instead of along the ground
     to_view_points: bool = False  #: measure to where a goal is seen from rather than to the goal itself
     scoring: ScoringOptions = field(default_factory=ScoringOptions)  #: long-horizon tasks only
 
@@ -89,6 +88,11 @@ class Task(ABC):
     def start(self, episode: Episode, world: World) -> Progress:
         """Begin an episode with the agent at its start position."""
 
+    def field(self, goals: Sequence[Goal], world: World) -> DistanceField:
+        """How far it is to the nearest of these goals, as the rules measure it."""
+        points = target_points(goals, to_view_points=self.rules.to_view_points)
+        return (StraightLines() if self.rules.straight_lines else world).distance_field(points)
+
 
 T = TypeVar("T", bound=type[Task])
 
@@ -103,6 +107,21 @@ def register_task(name: str) -> Callable[[T], T]:
         return cls
 
     return add
+
+
+class StraightLines:
+    """A world without walls."""
+
+    def distance_field(self, goals: Sequence[Vec3], /) -> DistanceField:
+        return _StraightField(goals)
+
+
+class _StraightField:
+    def __init__(self, goals: Sequence[Vec3]) -> None:
+        self._goals = goals
+
+    def distance(self, position: Vec3) -> float:
+        return min(straight_line(position, goal) for goal in self._goals)
 
 
 def target_points(goals: Sequence[Goal], *, to_view_points: bool) -> list[Vec3]:

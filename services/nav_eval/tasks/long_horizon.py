@@ -16,11 +16,12 @@ from dataclasses import dataclass
 
 from nav_eval.dataset.episode import Episode, Subtask, Vec3
 from nav_eval.errors import DatasetError
+from nav_eval.geometry import straight_line
 from nav_eval.metrics import EpisodeStart, MetricSuite, Step
 from nav_eval.metrics.lh_vln import METRIC_NAMES, Rule, SubtaskRecord, SubtaskTable, score_each
+from nav_eval.scene.navigation.ground import DistanceField
 from nav_eval.tasks.base import (
     STOP,
-    DistanceField,
     Moved,
     Progress,
     Task,
@@ -28,7 +29,6 @@ from nav_eval.tasks.base import (
     TaskRules,
     World,
     register_task,
-    target_points,
 )
 
 
@@ -37,7 +37,8 @@ class LongHorizonTask(Task):
     """Do several things, one after the other."""
 
     def start(self, episode: Episode, world: World) -> Progress:
-        legs = [_Leg(subtask, field_) for subtask, field_ in zip(*_fields(episode, world, self.rules), strict=True)]
+        subtasks = _targets(episode, self.rules)
+        legs = [_Leg(subtask, self.field(subtask.goals, world)) for subtask in subtasks]
         return _LongHorizonProgress(episode, legs, self.rules)
 
 
@@ -66,7 +67,8 @@ class _LongHorizonProgress(Progress):
         self._stage = 0
         self._position = episode.start_position
         self._start = episode.start_position
-        self._general = MetricSuite(name for name in rules.metrics if name not in METRIC_NAMES)
+        general = (name for name in rules.metrics if name not in METRIC_NAMES)
+        self._general = MetricSuite(general, parameters=rules.metric_parameters)
         legs[0].begin(self._position)
         distance = legs[0].distance_when_begun or 0.0
         self._general.reset(
@@ -89,7 +91,7 @@ class _LongHorizonProgress(Progress):
         leg = self._legs[self._stage]
         distance = leg.field.distance(moved.position)
         leg.steps = (leg.steps or 0) + 1
-        leg.metres += math.dist(self._position, moved.position)
+        leg.metres += straight_line(self._position, moved.position)
         self._position = moved.position
         close = distance < self._rules.success_distance
         leg.oracle_success = leg.oracle_success or close
@@ -171,8 +173,8 @@ class _LongHorizonProgress(Progress):
         return min(leg.field.distance(goal.position) for goal in before)
 
 
-def _fields(episode: Episode, world: World, rules: TaskRules) -> tuple[Sequence[Subtask], Sequence[DistanceField]]:
-    """The sub-tasks and how far each of their targets is."""
+def _targets(episode: Episode, rules: TaskRules) -> Sequence[Subtask]:
+    """The sub-tasks, each with its goals as the rule sees them."""
     if not episode.subtasks:
         raise DatasetError(f"Episode {episode.episode_id!r} has no sub-tasks; LH-VLN needs at least one.")
     subtasks = _with_reference_targets(episode.subtasks) if rules.scoring.rule is Rule.REFERENCE else episode.subtasks
@@ -182,8 +184,7 @@ def _fields(episode: Episode, world: World, rules: TaskRules) -> tuple[Sequence[
                 f"Episode {episode.episode_id!r}: no {subtask.target!r} is known in region {subtask.region!r}; "
                 "the scene's semantic annotation must name one."
             )
-    points = [target_points(subtask.goals, to_view_points=rules.to_view_points) for subtask in subtasks]
-    return subtasks, [world.distance_field(places) for places in points]
+    return subtasks
 
 
 def _with_reference_targets(subtasks: Sequence[Subtask]) -> list[Subtask]:

@@ -7,9 +7,9 @@ from nav_eval.dataset.episode import Episode, Vec3
 from nav_eval.errors import DatasetError
 from nav_eval.metrics import EpisodeStart, MetricSuite, Step
 from nav_eval.metrics.dtw import resampled
+from nav_eval.scene.navigation.ground import DistanceField
 from nav_eval.tasks.base import (
     STOP,
-    DistanceField,
     Moved,
     Progress,
     Task,
@@ -17,7 +17,6 @@ from nav_eval.tasks.base import (
     TaskRules,
     World,
     register_task,
-    target_points,
 )
 
 #: nDTW compares only references of equal density; a sparse path is resampled to the forward step
@@ -30,8 +29,7 @@ class NavigationTask(Task):
     def start(self, episode: Episode, world: World) -> Progress:
         if not episode.goals:
             raise DatasetError(f"Episode {episode.episode_id!r} has no goal; a split without goals cannot be scored.")
-        points = target_points(episode.goals, to_view_points=self.rules.to_view_points)
-        return _NavigationProgress(episode, world.distance_field(points), self.rules)
+        return _NavigationProgress(episode, self.field(episode.goals, world), self.rules)
 
 
 @register_task("vln")
@@ -59,7 +57,7 @@ class _NavigationProgress(Progress):
         self._field = field
         self._max_steps = rules.max_steps
         self._stopped = False
-        self._suite = MetricSuite(rules.metrics)
+        self._suite = MetricSuite(rules.metrics, parameters=rules.metric_parameters)
         distance = field.distance(episode.start_position)
         self._suite.reset(
             EpisodeStart(
@@ -67,6 +65,7 @@ class _NavigationProgress(Progress):
                 distance_to_goal=distance,
                 shortest_path_length=distance,
                 success_distance=rules.success_distance,
+                stop_needed=rules.stop_needed,
                 reference_path=reference_of(episode),
             )
         )

@@ -54,6 +54,18 @@ def test_a_suite_starts_afresh_with_every_episode() -> None:
         assert suite.values() == {"steps": 1.0, "path_length": 1.0, "collisions": 1.0}
 
 
+def test_a_metric_may_have_its_own_threshold() -> None:
+    suite = MetricSuite(["oracle_success"], parameters={"oracle_success": {"success_distance": 0.5}})
+    suite.reset(START)
+    suite.update(Step(position=(0.0, 0.0, -1.3), distance_to_goal=0.7))
+    assert suite.values() == {"oracle_success": 0.0}
+
+
+def test_a_parameter_that_a_metric_does_not_have_is_refused() -> None:
+    with pytest.raises(ConfigError, match="'steps' has no parameter 'radius'"):
+        MetricSuite(["steps"], parameters={"steps": {"radius": 1.0}})
+
+
 def test_an_unknown_name_is_refused_with_a_hint() -> None:
     with pytest.raises(UnknownName, match=r"no metric 'sucess'\. Did you mean 'success'"):
         MetricSuite(["sucess"])
