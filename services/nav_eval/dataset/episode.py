@@ -5,27 +5,34 @@ so a goal or a reference path cannot reach the wire by mistake. Frames: metres, 
 quaternions x, y, z, w.
 
 These are msgspec structs rather than dataclasses: files of 10⁵ episodes are decoded straight into
-them, validated in C.
+them, validated in C. Defaults are left out of the encoding, so a field that is added later changes
+neither old files nor their digests. `gc=False`: frozen and made of plain values, they form no cycles.
 """
 
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
-Vec3: TypeAlias = tuple[float, float, float]
+Coordinate: TypeAlias = Annotated[float, msgspec.Meta(ge=-1e6, le=1e6)]
+"""Metres. Nothing we navigate is 1000 km wide; a larger number is a mistake, and squares stay finite."""
+Vec3: TypeAlias = tuple[Coordinate, Coordinate, Coordinate]
 Quaternion: TypeAlias = tuple[float, float, float, float]
 
 IDENTITY_ROTATION: Quaternion = (0.0, 0.0, 0.0, 1.0)
 
 
-class Pose(msgspec.Struct, frozen=True):
+class _Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
+    """What the structs of this module have in common."""
+
+
+class Pose(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
     """Where something stands and which way it faces."""
 
     position: Vec3
     rotation: Quaternion = IDENTITY_ROTATION
 
 
-class Instruction(msgspec.Struct, frozen=True, kw_only=True):
+class Instruction(_Record, frozen=True, kw_only=True):
     """What the agent is told."""
 
     text: str
@@ -34,7 +41,7 @@ class Instruction(msgspec.Struct, frozen=True, kw_only=True):
     language: str | None = None
 
 
-class GoalImage(msgspec.Struct, frozen=True, kw_only=True):
+class GoalImage(_Record, frozen=True, kw_only=True):
     """The camera that takes the goal picture of an image-goal episode; the simulator renders it."""
 
     pose: Pose
@@ -43,7 +50,7 @@ class GoalImage(msgspec.Struct, frozen=True, kw_only=True):
     height: int
 
 
-class Goal(msgspec.Struct, frozen=True, kw_only=True):
+class Goal(_Record, frozen=True, kw_only=True):
     """One place that counts as the target."""
 
     position: Vec3
@@ -56,7 +63,7 @@ class Goal(msgspec.Struct, frozen=True, kw_only=True):
     image: GoalImage | None = None
 
 
-class Subtask(msgspec.Struct, frozen=True, kw_only=True):
+class Subtask(_Record, frozen=True, kw_only=True):
     """One leg of a long-horizon episode, in the order in which it must be done."""
 
     target: str
@@ -72,7 +79,7 @@ class Subtask(msgspec.Struct, frozen=True, kw_only=True):
     """Metres of the expert, from the start or from the previous goal."""
 
 
-class PublicEpisode(msgspec.Struct, frozen=True, kw_only=True):
+class PublicEpisode(_Record, frozen=True, kw_only=True):
     """All that an agent may know when an episode starts."""
 
     episode_id: str
@@ -81,7 +88,7 @@ class PublicEpisode(msgspec.Struct, frozen=True, kw_only=True):
     """The category to find (ObjectNav)."""
 
 
-class PrivateEpisode(msgspec.Struct, frozen=True, kw_only=True):
+class PrivateEpisode(_Record, frozen=True, kw_only=True):
     """What only the evaluator may know."""
 
     scene_id: str
@@ -99,7 +106,7 @@ class PrivateEpisode(msgspec.Struct, frozen=True, kw_only=True):
     info: dict[str, Any] = {}
 
 
-class Episode(msgspec.Struct, frozen=True, kw_only=True):
+class Episode(_Record, frozen=True, kw_only=True):
     """One evaluation case; the seeds' flat names are properties of it."""
 
     public: PublicEpisode
