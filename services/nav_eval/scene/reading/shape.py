@@ -17,7 +17,7 @@ from nav_eval.scene.reading import geometry
 PLANE_THICKNESS = 0.1  # metres: what counts as one floor
 FLATNESS = 0.95  # cosine: how level a floor must be
 MAJOR_SHARE = 0.3  # of the largest plane's area: what counts as a floor of its own
-STOREY_HEIGHTS = (2.0, 4.5)  # metres from floor to ceiling
+STOREY_HEIGHTS = (2.0, 5.5)  # metres from floor to ceiling
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

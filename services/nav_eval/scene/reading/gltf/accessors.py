@@ -1,5 +1,7 @@
 """From accessors to arrays: every component type, strides, normalised integers, sparse values."""
 
+from typing import Any
+
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
@@ -38,11 +40,15 @@ def read_accessor(document: Document, index: int) -> NDArray[np.generic]:
 def read_floats(document: Document, index: int) -> NDArray[np.float32]:
     """The values as numbers: normalised integers become fractions."""
     accessor = document.item(document.gltf.accessors, index, "accessor")
-    values = read_accessor(document, index)
-    if accessor.normalized and values.dtype.kind in "iu":
-        largest = np.float32(np.iinfo(values.dtype).max)  # type: ignore[type-var]
-        return np.asarray(np.maximum(values.astype(np.float32) / largest, -1), np.float32)
-    return values.astype(np.float32)
+    return as_floats(read_accessor(document, index), normalized=accessor.normalized)
+
+
+def as_floats(values: NDArray[Any], *, normalized: bool) -> NDArray[np.float32]:
+    """Numbers, or fractions of the largest number that the type can hold."""
+    floats = values.astype(np.float32)
+    if normalized and values.dtype.kind in "iu":
+        return np.asarray(np.maximum(floats / np.iinfo(values.dtype).max, -1), np.float32)
+    return floats
 
 
 def read_integers(document: Document, index: int) -> NDArray[np.uint32]:

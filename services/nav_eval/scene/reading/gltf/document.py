@@ -60,7 +60,8 @@ class Document:
         if view.meshopt is None:
             return self._slice(view, f"bufferView {index}")
         packed = self._slice(view.meshopt, f"the compressed bufferView {index}")
-        return memoryview(meshopt.decode_view(packed, view.meshopt, source=self.source, limits=self.limits))
+        values = meshopt.decode_view(packed, view.meshopt, source=self.source, limits=self.limits)
+        return memoryview(values.tobytes())
 
     def _slice(self, part: BufferView | MeshoptView, what: str) -> memoryview:
         data = self._buffer(part.buffer)
