@@ -1,0 +1,162 @@
+"""A competition as code: phases, who may submit how often, who sees what, and who wins."""
+
+import math
+from typing import Annotated, Literal
+
+from pydantic import AwareDatetime, Field, model_validator
+
+from nav_eval.config.schema.base import (
+    ConfigModel,
+    Count,
+    Flag,
+    Fraction,
+    Index,
+    Positive,
+    Text,
+    refusal,
+    unique,
+)
+
+Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")]
+
+
+class QuotaConfig(ConfigModel):
+    """How often a team may submit; null is without limit. Our own failures are never counted."""
+
+    per_day: Count | None = 5
+    """In any 24 hours."""
+    total: Count | None = None
+    """Over the whole phase."""
+    concurrent: Count = 1
+    """Submissions of one team that wait or run at the same time."""
+
+    @model_validator(mode="after")
+    def _total_is_reachable(self) -> "QuotaConfig":
+        if self.total is not None and self.per_day is not None and self.per_day > self.total:
+            raise refusal(f"allows {self.per_day} per day but only {self.total} in total")
+        return self
+
+
+class VisibilityConfig(ConfigModel):
+    """Who sees what of a submission; organisers see everything."""
+
+    scores: Literal["public", "team", "organiser"] = "public"
+    """`organiser` keeps the board hidden until the organiser publishes it."""
+    logs: Literal["public", "team", "organiser"] = "team"
+    """What the team's own container printed, up to `limits.log_kb`."""
+    replays: Literal["public", "team", "organiser"] = "team"
+    """Trajectories, maps and videos."""
+    episodes: Literal["public", "team", "organiser"] = "team"
+    """Scores episode by episode."""
+
+
+class LimitsConfig(ConfigModel):
+    """What one submission may use."""
+
+    image_gb: Positive = 20.0
+    memory_gb: Positive = 16.0
+    cpus: Positive = 4.0
+    gpus: Index = 0
+    shm_gb: Positive = 1.0
+    pids: Count = 512
+    log_kb: Count = 256
+    """Per episode; the rest is cut."""
+    start_seconds: Positive = 120.0
+    """Until the agent answers `Describe`."""
+    step_seconds: Positive | None = None
+    """Per action; as the benchmark says when not given."""
+    episode_seconds: Positive | None = None
+    submission_hours: Positive = 24.0
+    """Over all episodes; what is finished by then is scored."""
+
+
+class RankingConfig(ConfigModel):
+    """What decides the order of the board."""
+
+    metric: Text | None = None
+    """The metric that ranks; `weights` may say so instead."""
+    weights: dict[Text, Fraction] | None = None
+    """Weights of a sum of metrics, which add up to 1; the task's own ranking when neither is given."""
+    direction: Literal["higher", "lower"] = "higher"
+    """Which is better."""
+    keep: Literal["best", "last"] = "best"
+    """Which of a team's submissions counts."""
+    shared_ranks: Flag = True
+    """Teams whose difference is not significant share a rank."""
+
+    @model_validator(mode="after")
+    def _one_score(self) -> "RankingConfig":
+        if self.metric is not None and self.weights is not None:
+            raise refusal("has a metric and weights; give one of them")
+        if self.weights is not None and not math.isclose(math.fsum(self.weights.values()), 1.0, abs_tol=1e-9):
+            raise refusal(f"has weights that add up to {math.fsum(self.weights.values()):g}; they must give 1")
+        return self
+
+
+class BaselineConfig(ConfigModel):
+    """A row of the board that no team made."""
+
+    name: Text
+    agent: Text
+    """As on the command line: `baseline:random`, `module:Class`, …"""
+    privileged: Flag = False
+    """It knows what agents must not (the shortest path): an upper bound, never ranked."""
+
+
+class PhaseConfig(ConfigModel):
+    """A part of a competition with its own benchmark, time and rules."""
+
+    name: Slug
+    title: Text | None = None
+    description: str = ""
+    benchmark: Text
+    """Name of a benchmark in `configs/benchmarks/`."""
+    opens: AwareDatetime | None = None
+    """With a time zone, e.g. 2026-09-01T00:00:00Z; null is open already."""
+    closes: AwareDatetime | None = None
+    """Null never closes."""
+    requires: Slug | None = None
+    """A phase in which a team must first have a completed submission."""
+    quota: QuotaConfig = QuotaConfig()
+    visibility: VisibilityConfig = VisibilityConfig()
+    limits: LimitsConfig = LimitsConfig()
+    ranking: RankingConfig = RankingConfig()
+    baselines: tuple[BaselineConfig, ...] = ()
+    shards: Count = 1
+    """Parts that a submission is split into, to run on several workers."""
+
+    @model_validator(mode="after")
+    def _check(self) -> "PhaseConfig":
+        if self.opens is not None and self.closes is not None and self.closes <= self.opens:
+            raise refusal(f"closes at {self.closes.isoformat()}, before it opens at {self.opens.isoformat()}")
+        unique((baseline.name for baseline in self.baselines), what="baseline")
+        return self
+
+
+class CompetitionConfig(ConfigModel):
+    """A competition, in full."""
+
+    name: Slug
+    """Its name in addresses; never changes."""
+    title: Text
+    description: str = ""
+    organiser: str = ""
+    contact: str = ""
+    url: str = ""
+    max_team_size: Count = 10
+    registration: Literal["open", "approval", "closed"] = "open"
+    """Whether teams are in at once, after an organiser's nod, or not at all."""
+    phases: Annotated[tuple[PhaseConfig, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _check(self) -> "CompetitionConfig":
+        unique((phase.name for phase in self.phases), what="phase")
+        earlier: set[str] = set()
+        for phase in self.phases:
+            if phase.requires is not None and phase.requires not in earlier:
+                raise refusal(f"has a phase {phase.name!r} that requires {phase.requires!r}, which is not before it")
+            earlier.add(phase.name)
+        return self
+
+    def phase(self, name: str) -> PhaseConfig | None:
+        return next((phase for phase in self.phases if phase.name == name), None)
