@@ -9,6 +9,8 @@ import sys
 import typer
 
 import nav_eval
+from nav_eval.cli.compare import compare
+from nav_eval.cli.report import report
 from nav_eval.cli.score import score
 from nav_eval.errors import NavEvalError
 
@@ -21,6 +23,8 @@ app = typer.Typer(
 )
 
 app.command()(score)
+app.command()(report)
+app.command()(compare)
 
 
 @app.callback(invoke_without_command=True)

@@ -1,5 +1,6 @@
 """Two runs on the same episodes, and boards whose ranks claim no more than the episodes show."""
 
+import itertools
 import math
 import random
 
@@ -135,7 +136,7 @@ def test_other_episodes_are_refused_and_named(first, second, words):
 
 
 def test_same_ids_in_other_scenes_are_refused():
-    with pytest.raises(RunsDiffer, match="other scenes.*'ep_1'"):
+    with pytest.raises(RunsDiffer, match=r"other scenes.*'ep_1'"):
         compare(run("A", [1.0, 0.0], ["x", "y"]), run("B", [1.0, 0.0], ["x", "z"]))
 
 
@@ -196,7 +197,7 @@ def test_without_scenes_neither_order_nor_names_matter(rows, shuffler):
 
 def assert_valid(board, higher):
     assert board[0].rank == 1
-    for position, (row, following) in enumerate(zip(board, board[1:], strict=False), start=1):
+    for position, (row, following) in enumerate(itertools.pairwise(board), start=1):
         assert row.mean >= following.mean if higher else row.mean <= following.mean  # no inversion
         assert following.rank in (row.rank, position + 1)  # 1, 1, 3
         if row.mean == following.mean:
@@ -223,7 +224,7 @@ def test_boards_and_comparisons_agree():
 
 
 def test_an_invalid_value_keeps_a_run_off_the_board():
-    with pytest.raises(RunsDiffer, match="b cannot be ranked.*'ep_1'"):
+    with pytest.raises(RunsDiffer, match=r"b cannot be ranked.*'ep_1'"):
         shared_ranks([run("a", [1.0, 1.0]), run("b", [1.0, math.nan])])
 
 

@@ -1,5 +1,6 @@
 """What a list of scores amounts to."""
 
+import itertools
 import math
 
 import numpy as np
@@ -50,7 +51,7 @@ def test_every_number_is_finite_and_in_its_place(rows):
         assert result == Statistics(mean=None, std=None, count=0, invalid=len(rows))
         return
     ladder = [result.min, result.q05, result.q25, result.q50, result.q75, result.q95, result.max]
-    assert all(low <= high + 1e-9 * abs(high) for low, high in zip(ladder, ladder[1:], strict=False))
+    assert all(low <= high + 1e-9 * abs(high) for low, high in itertools.pairwise(ladder))
     assert result.min <= result.mean <= result.max
     if result.count > 1:
         assert result.min <= result.ci_low <= result.mean <= result.ci_high <= result.max
