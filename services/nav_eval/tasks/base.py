@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Protocol, TypeVar
 
 from nav_eval.dataset.episode import Episode, Goal, Vec3
-from nav_eval.geometry import straight_line
 from nav_eval.metrics.lh_vln import ScoringOptions, SubtaskRecord
 from nav_eval.metrics.registry import Parameters
 from nav_eval.registry import Registry
-from nav_eval.scene.navigation.ground import DistanceField
+from nav_eval.scene.navigation import DistanceField, OpenPlane
 
 STOP = "stop"
 
@@ -91,7 +90,7 @@ class Task(ABC):
     def field(self, goals: Sequence[Goal], world: World) -> DistanceField:
         """How far it is to the nearest of these goals, as the rules measure it."""
         points = target_points(goals, to_view_points=self.rules.to_view_points)
-        return (StraightLines() if self.rules.straight_lines else world).distance_field(points)
+        return (OpenPlane() if self.rules.straight_lines else world).distance_field(points)
 
 
 T = TypeVar("T", bound=type[Task])
@@ -107,21 +106,6 @@ def register_task(name: str) -> Callable[[T], T]:
         return cls
 
     return add
-
-
-class StraightLines:
-    """A world without walls."""
-
-    def distance_field(self, goals: Sequence[Vec3], /) -> DistanceField:
-        return _StraightField(goals)
-
-
-class _StraightField:
-    def __init__(self, goals: Sequence[Vec3]) -> None:
-        self._goals = goals
-
-    def distance(self, position: Vec3) -> float:
-        return min(straight_line(position, goal) for goal in self._goals)
 
 
 def target_points(goals: Sequence[Goal], *, to_view_points: bool) -> list[Vec3]:

@@ -1,0 +1,106 @@
+"""What a simulator is, whatever it is made of.
+
+The contract: `reset` begins an episode and returns its first observation; `step` applies one action and
+returns the next one. `act` moves without looking, for replays and for agents that answer with several
+actions at once; `observe` looks without moving, as often as wanted, and always sees the same. Nothing
+here scores: tasks do, and they ask the simulator only for its ground.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeAlias, TypeVar
+
+from nav_eval.config.schema import BenchmarkConfig
+from nav_eval.dataset.episode import Episode, Vec3
+from nav_eval.registry import Registry
+from nav_eval.scene.navigation import Ground
+from nav_eval.simulator.motion import AgentState
+from nav_eval.simulator.sensors import SensorValue
+
+Observations: TypeAlias = dict[str, SensorValue]
+"""What the sensors of one moment say, by sensor name."""
+
+_NO_ARGUMENTS: Mapping[str, float] = {}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SimulatorSetup:
+    """Everything that a simulator is made from."""
+
+    benchmark: BenchmarkConfig
+    cache: Path  #: where prepared scenes are kept between processes
+    pictures: bool = True  #: False: no renderer is opened, and cameras are left out of observations
+    run_seed: int = 0  #: what domain randomisation draws from when the scenario has no seed of its own
+
+
+class Simulator(ABC):
+    """One agent in one scene at a time. Not thread-safe; every worker has its own."""
+
+    @abstractmethod
+    def reset(self, episode: Episode, *, sensors: Iterable[str] | None = None) -> Observations:
+        """Begin an episode; only `sensors` are delivered from now on, all of them if None."""
+
+    @abstractmethod
+    def act(self, action: str, arguments: Mapping[str, float] = _NO_ARGUMENTS) -> AgentState:
+        """Apply one action. Refuses actions that the task does not have."""
+
+    @abstractmethod
+    def observe(self) -> Observations:
+        """What the agent senses where it is."""
+
+    @abstractmethod
+    def get_agent_state(self) -> AgentState:
+        """Where the agent is."""
+
+    @property
+    @abstractmethod
+    def ground(self) -> Ground:
+        """What the current scene's floor allows."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give everything back; the simulator cannot be used afterwards."""
+
+    def step(self, action: str, arguments: Mapping[str, float] = _NO_ARGUMENTS) -> Observations:
+        """Apply one action and look."""
+        self.act(action, arguments)
+        return self.observe()
+
+    def geodesic_distance(self, start: Vec3, end: Vec3) -> float:
+        """Metres of the shortest way; infinite without one."""
+        return self.ground.geodesic_distance(start, end)
+
+    def is_navigable(self, position: Vec3) -> bool:
+        return self.ground.is_navigable(position)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+SimulatorFactory: TypeAlias = Callable[[SimulatorSetup], Simulator]
+F = TypeVar("F", bound=SimulatorFactory)
+
+SIMULATORS: Registry[SimulatorFactory] = Registry("simulator", entry_point_group="nav_eval.simulators")
+
+
+def register_simulator(name: str) -> Callable[[F], F]:
+    """Decorator: make a simulator available to configurations as `simulator.backend: name`."""
+
+    def add(factory: F) -> F:
+        SIMULATORS.register(name)(factory)
+        return factory
+
+    return add
+
+
+def open_simulator(setup: SimulatorSetup) -> Simulator:
+    """The simulator that the benchmark asks for."""
+    return SIMULATORS.get(setup.benchmark.simulator.backend)(setup)
