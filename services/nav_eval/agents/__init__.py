@@ -1,0 +1,1 @@
+"""Agents, and how the evaluator reaches them."""
