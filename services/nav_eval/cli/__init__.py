@@ -10,6 +10,7 @@ import typer
 
 import nav_eval
 from nav_eval.cli.compare import compare
+from nav_eval.cli.config import app as config
 from nav_eval.cli.report import report
 from nav_eval.cli.score import score
 from nav_eval.errors import NavEvalError
@@ -25,6 +26,7 @@ app = typer.Typer(
 app.command()(score)
 app.command()(report)
 app.command()(compare)
+app.add_typer(config, name="config")
 
 
 @app.callback(invoke_without_command=True)

@@ -118,20 +118,32 @@ def load_simulator(name_or_path: str | Path = "default", **options: Unpack[Optio
 def load_competition(name_or_path: str | Path, **options: Unpack[Options]) -> CompetitionConfig:
     """A competition whose every phase has a benchmark that can be run."""
     resolved = _load(CompetitionConfig, "competition", name_or_path, options)
-    check_phases(resolved, search=options.get("search"), names=options.get("names"))
+    check_phases(
+        resolved.config,
+        resolved.layer,
+        source=resolved.source,
+        search=options.get("search"),
+        names=options.get("names"),
+    )
     return resolved.config
 
 
-def check_phases(resolved: Resolved[CompetitionConfig], *, search: Search | None, names: Names | None) -> None:
+def check_phases(
+    competition: CompetitionConfig,
+    layer: Layer,
+    *,
+    source: str,
+    search: Search | None = None,
+    names: Names | None = None,
+) -> None:
     """Every phase's benchmark loads and measures what the phase ranks by."""
-    for index, phase in enumerate(resolved.config.phases):
-        origin = resolved.layer.origin(("phases", index, "benchmark")) or resolved.source
+    for index, phase in enumerate(competition.phases):
+        origin = layer.origin(("phases", index, "benchmark")) or source
         try:
             benchmark = load_benchmark(phase.benchmark, environ={}, search=search, names=names)
         except ConfigError as error:
             raise ConfigError(f"{origin}: the benchmark of phase {phase.name!r} cannot be used: {error}") from error
-        ranked_by = phase.ranking.weights or ([phase.ranking.metric] if phase.ranking.metric else [])
-        for metric in ranked_by:
+        for metric in phase.ranking.metrics:
             if metric not in benchmark.task.metric_names:
                 measured = ", ".join(benchmark.task.metric_names)
                 raise ConfigError(

@@ -92,6 +92,11 @@ class RankingConfig(ConfigModel):
             raise refusal(f"has weights that add up to {math.fsum(self.weights.values()):g}; they must give 1")
         return self
 
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """What it looks at; nothing when the task's own ranking holds."""
+        return (self.metric,) if self.metric is not None else tuple(self.weights or ())
+
 
 class BaselineConfig(ConfigModel):
     """A row of the board that no team made."""

@@ -12,7 +12,6 @@ from nav_eval.config.schema.base import (
     ConfigModel,
     Count,
     FilePath,
-    Flag,
     Name,
     Seed,
     Text,
@@ -79,28 +78,21 @@ class DatasetConfig(ConfigModel):
     scene_path: FilePath = "data/scene_datasets/"
     """Folder that the scene ids of the episodes are relative to."""
     split: Name | None = None
-    """Name of the split; the file name of `data_path` when not given."""
+    """Name of the split; the file name of `data_path` when not given. LH-VLN also has `val_by_batch` and the like."""
     gt_path: FilePath | None = None
     """File with the expert's dense paths, which nDTW compares with."""
     episodes: Count | None = None
     """How many episodes to run, null for all."""
-    sampling: Literal["first", "random"] = "first"
-    """Which ones, when `episodes` is a number: the first in the file, or a draw by `seed`."""
-    seed: Seed = 0
+    seed: Seed | None = None
+    """Which ones, when `episodes` is a number: a draw by this seed, or the first in the file when null."""
     episode_ids: tuple[Id, ...] | None = None
     """Only these episodes."""
     scenes: tuple[Text, ...] | None = None
     """Only episodes in these scenes."""
     languages: tuple[Language, ...] | None = None
     """Only instructions in these languages (RxR), e.g. en-US, en-IN, hi-IN, te-IN."""
-    roles: tuple[Literal["guide", "follower"], ...] | None = None
-    """Only instructions by these annotators (RxR)."""
-    robots: tuple[Name, ...] | None = None
-    """Only episodes for these robots (LH-VLN): spot, stretch."""
-    split_by: Literal["scene", "batch"] = "scene"
-    """LH-VLN: what decides the split of a task; the challenge splits by scene."""
-    step_tasks: Flag = False
-    """LH-VLN: run the step-by-step tasks as well."""
+    roles: tuple[Literal["guide", "follower", "lh", "step"], ...] | None = None
+    """RxR: only what these annotators wrote. LH-VLN: the long tasks (`lh`), the step-by-step ones, or both."""
     generate: GenerateConfig | None = None
     """What to generate when the files are missing."""
 
@@ -121,7 +113,7 @@ class DatasetConfig(ConfigModel):
 
     @model_validator(mode="after")
     def _check(self) -> "DatasetConfig":
-        for key in ("episode_ids", "scenes", "languages", "roles", "robots"):
+        for key in ("episode_ids", "scenes", "languages", "roles"):
             if getattr(self, key) == ():
                 raise refusal(f"has an empty list of {key}: no episode is left. Write null for all of them")
         if self.data_path is not None and "{split}" in self.data_path:
