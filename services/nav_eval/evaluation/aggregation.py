@@ -228,17 +228,11 @@ def _counts(every: Sequence[EpisodeOutcome], scored: Sequence[EpisodeOutcome]) -
 class MetricsAggregator:
     """Collects the episodes of one run; the seeds' interface."""
 
-    def __init__(
-        self,
-        header: ReportHeader | None = None,
-        *,
-        directions: Mapping[str, bool] | None = None,
-        bootstrap: Bootstrap | None = None,
-    ) -> None:
+    def __init__(self, header: ReportHeader | None = None, *, bootstrap: Bootstrap | None = None) -> None:
         self._header = header or ReportHeader()
         self._episodes = EpisodeSet()
-        self._final = FinalAggregator(directions=directions, bootstrap=bootstrap or Bootstrap())
-        self.realtime = RealtimeAggregator(directions=directions)
+        self._final = FinalAggregator(directions=self._header.higher_is_better, bootstrap=bootstrap or Bootstrap())
+        self.realtime = RealtimeAggregator(directions=self._header.higher_is_better)
 
     def add_episode_result(self, result: EpisodeOutcome) -> None:
         """Take one episode into account; the same result again changes nothing, a different one is refused."""
@@ -268,7 +262,7 @@ def build_report(
     about: dict[str, Any] = msgspec.structs.asdict(header) | {
         "timestamp": header.timestamp or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "engine_version": header.engine_version or nav_eval.__version__,
-        "higher_is_better": aggregation.higher_is_better,
+        "higher_is_better": header.higher_is_better | aggregation.higher_is_better,
     }
     return Report(
         **about,
