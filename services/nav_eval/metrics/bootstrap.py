@@ -14,6 +14,7 @@ stream NumPy keeps fixed, and not from its distributions, whose streams may chan
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -79,10 +80,21 @@ class Bootstrap:
 
     def _weights(self, rows: int, units: int) -> Iterator[FloatArray]:
         """Multiplicities of `units` things in `rows` drawings of `units` each, block by block."""
-        stream = np.random.PCG64(self.seed)
         height = max(1, BLOCK_CELLS // units)
+        if rows <= height:
+            yield _only_block(self.seed, rows, units)
+            return
+        stream = np.random.PCG64(self.seed)
         for start in range(0, rows, height):
             yield _multiplicities(stream, min(height, rows - start), units)
+
+
+@lru_cache(maxsize=2)
+def _only_block(seed: int, rows: int, units: int) -> FloatArray:
+    """Kept, because the metrics of one run are resampled one after the other with the same drawings."""
+    weights = _multiplicities(np.random.PCG64(seed), rows, units)
+    weights.setflags(write=False)
+    return weights
 
 
 def _multiplicities(stream: np.random.PCG64, rows: int, units: int) -> FloatArray:

@@ -260,3 +260,19 @@ def test_a_thousand_entries_are_ranked_in_seconds():
     board = shared_ranks(runs, bootstrap=Bootstrap(replicates=1999))
     assert_valid(board, True)
     assert len({row.rank for row in board}) > 2
+
+
+@pytest.mark.slow
+def test_equal_agents_are_called_different_about_as_often_as_promised():
+    generator = np.random.default_rng(12)
+    bootstrap = Bootstrap(replicates=999)
+    scenes = [f"s{i // 10}" for i in range(400)]
+    worlds, different = 400, 0
+    for _ in range(worlds):
+        tilt = np.repeat(generator.normal(0.0, 0.1, 40), 10)  # each scene suits one of the two agents a little better
+        ease = generator.random(400)
+        first, second = (np.clip(ease + sign * tilt + generator.normal(0, 0.2, 400), 0, 1) for sign in (1, -1))
+        different += compare(
+            run("a", first.tolist(), scenes), run("b", second.tolist(), scenes), bootstrap=bootstrap
+        ).significant
+    assert 0.025 <= different / worlds <= 0.085
