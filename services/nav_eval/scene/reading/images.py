@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from nav_eval.errors import SceneError
+from nav_eval.scene.reading.basis import BrokenPicture, decode_basis, decode_ktx2, is_basis, is_ktx2
 from nav_eval.scene.reading.limits import ReadLimits, check_limit
 
 PILLOW_FORMATS = ("PNG", "JPEG", "WEBP", "AVIF", "BMP", "GIF", "TGA", "TIFF", "DDS")
@@ -26,7 +27,14 @@ class ImageDecoder:
 
     def decode(self, content: bytes | memoryview, *, source: str) -> NDArray[np.uint8]:
         """Height × width × 4, first row on top."""
-        return self._decode_with_pillow(content, source)
+        head = bytes(content[:16])
+        if not (is_ktx2(head) or is_basis(head)):
+            return self._decode_with_pillow(content, source)
+        decode = decode_ktx2 if is_ktx2(head) else decode_basis
+        try:
+            return decode(bytes(content), claim=lambda width, height: self.claim(width, height, source=source))
+        except BrokenPicture as error:
+            raise UnreadableImage(f"{source} cannot be decoded: {error}.") from error
 
     def claim(self, width: int, height: int, *, source: str) -> None:
         """Count a picture against the limits before memory is set aside for it."""
