@@ -84,7 +84,7 @@ def stream_episodes(request: DatasetRequest) -> Iterator[Episode]:
     for count, episode in enumerate(select(_distinct(loader(request), request), request), start=1):  # noqa: B007
         yield episode
     if not count:
-        raise DatasetError(f"{request.path}: no episode is left after split and filters.")
+        raise DatasetError(f"{request.path}: no episode is left after the filters.")
 
 
 def _distinct(episodes: Iterator[Episode], request: DatasetRequest) -> Iterator[Episode]:
@@ -95,7 +95,8 @@ def _distinct(episodes: Iterator[Episode], request: DatasetRequest) -> Iterator[
         seen.add(episode.episode_id)
         yield episode
     if not seen:
-        raise DatasetError(f"{request.path} holds no episodes.")
+        in_split = f" in split {request.split!r}" if request.split else ""
+        raise DatasetError(f"{request.path} holds no episodes{in_split}.")
 
 
 def _most_repeated(episodes: tuple[Episode, ...]) -> str:

@@ -65,19 +65,22 @@ def explain(error: Exception, data: bytes, *, place: Place) -> DatasetError:
         tree = json.loads(data)  # lenient: takes the NaN and Infinity that Python itself writes
     except json.JSONDecodeError as malformed:
         return place.refuse(f"is not valid JSON at line {malformed.lineno} column {malformed.colno}: {malformed.msg}.")
-    except (ValueError, RecursionError):
+    except RecursionError:
+        return place.refuse("is nested too deeply.")
+    except ValueError:
         return place.refuse(f"is not valid JSON: {error}.")
     return _explain_value(str(error), tree, place=_named(place, tree))
 
 
 def _explain_value(message: str, tree: Json, *, place: Place) -> DatasetError:
-    located = _LOCATED.fullmatch(message)
-    if located:
-        steps = list(_steps(located["path"]))
-        return place.refuse(f"{_field(steps)}{_shown(tree, steps)}{_lower_first(located['problem'])}.")
     for steps, value in _non_finite(tree, []):
-        return place.refuse(f"{_field(steps)}is {value}, which is not JSON; give a finite number or leave it out.")
-    return place.refuse(f"{_lower_first(message)}.")
+        return place.refuse(f"{_field(steps)} is {value}; only finite numbers are allowed.")
+    located = _LOCATED.fullmatch(message)
+    if located is None:
+        return place.refuse(f"{_lower_first(message)}.")
+    steps = list(_steps(located["path"]))
+    subject = f"{_field(steps)}{_shown(tree, steps)}: " if steps else ""
+    return place.refuse(f"{subject}{_lower_first(located['problem'])}.")
 
 
 def _named(place: Place, tree: Json) -> Place:
@@ -89,13 +92,12 @@ def _named(place: Place, tree: Json) -> Place:
 
 
 def _steps(path: str) -> Iterator[Step]:
-    for step in _STEP.finditer(path):
+    for step in _STEP.finditer(path.partition("[...]")[0]):  # a dict's values have no names in these paths
         yield step["field"] if step["index"] is None else int(step["index"])
 
 
 def _field(steps: list[Step]) -> str:
-    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
-    return f"{text.lstrip('.')} " if text else ""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).lstrip(".")
 
 
 def _shown(tree: Json, steps: list[Step]) -> str:
@@ -106,9 +108,9 @@ def _shown(tree: Json, steps: list[Step]) -> str:
     except (KeyError, IndexError, TypeError):
         return ""
     if isinstance(tree, dict | list):
-        return "is wrong: " if steps else ""
+        return ""
     text = json.dumps(tree, ensure_ascii=False)
-    return f"is {text if len(text) <= _LONGEST_VALUE else text[:_LONGEST_VALUE] + '…'}: "
+    return f" is {text if len(text) <= _LONGEST_VALUE else text[:_LONGEST_VALUE] + '…'}"
 
 
 def _non_finite(tree: Json, steps: list[Step]) -> Iterator[tuple[list[Step], str]]:

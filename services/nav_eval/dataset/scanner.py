@@ -168,10 +168,8 @@ class JsonScanner:
         found = self.peek()
         if not found:
             return self._truncated()
-        offset = self._dropped + self._position
-        return DatasetError(
-            f"{self._source.path} is not valid JSON: at byte {offset} expected {expected}, got {found!r}."
-        )
+        where = f"{self._source.path}: at byte {self._dropped + self._position}"
+        return DatasetError(f"{where} expected {expected}, found {found!r}; this is not JSON of the expected form.")
 
     def _truncated(self) -> DatasetError:
         length = self._dropped + len(self._buffer)

@@ -57,7 +57,6 @@ class _Expert(msgspec.Struct, kw_only=True, gc=False):
 
 
 _EXPERT_DECODER = msgspec.json.Decoder(_Expert)
-_NO_EXPERT = _Expert(locations=())
 
 
 @register_dataset("r2r")
@@ -116,12 +115,14 @@ class _Experts:
     path: Path
     entries: MemberTable
 
-    def of(self, episode_id: str) -> _Expert:
+    def of(self, episode_id: str) -> tuple[tuple[Vec3, ...], tuple[str, ...]]:
+        """Positions and actions."""
         place = Place(self.path).episode(episode_id)
         entry = self.entries.get(episode_id)
         if entry is None:
             raise place.refuse("has no entry in this gt file; nDTW needs the expert's way of all episodes or of none.")
-        return decode(entry, _EXPERT_DECODER, place=place)
+        expert = decode(entry, _EXPERT_DECODER, place=place)
+        return expert.locations, action_names(expert.actions, place)
 
 
 def _find_experts(request: DatasetRequest, path: Path, *, role: str) -> _Experts | None:
@@ -150,7 +151,7 @@ class _Reader:
         episode_id = str(raw.episode_id)
         if not self.is_test:
             self._require_answers(raw)
-        expert = self.experts.of(episode_id) if self.experts else _NO_EXPERT
+        dense_path, expert_actions = self.experts.of(episode_id) if self.experts else ((), ())
         return Episode(
             public=PublicEpisode(episode_id=episode_id, instruction=self._instruction(raw)),
             private=PrivateEpisode(
@@ -158,8 +159,8 @@ class _Reader:
                 start=raw.start(),
                 goals=tuple([goal.goal() for goal in raw.goals or ()]),
                 reference_path=raw.reference_path or (),
-                dense_path=expert.locations,
-                expert_actions=action_names(expert.actions, self.place),
+                dense_path=dense_path,
+                expert_actions=expert_actions,
                 shortest_path_length=raw.shortest_path_length(self.place),
                 info=self._info(raw),
             ),
