@@ -1,0 +1,284 @@
+"""Pictures that are shown once: paintings, photographs, screens, rugs, a clock's dial, the view outside."""
+
+import numpy as np
+
+from nav_eval.scene.houses.colours import SHADES
+from nav_eval.scene.houses.randomness import Draw
+from nav_eval.scene.houses.textures.noise import Array, coordinates, layered, noise, speckle
+
+SIZE = (256, 256)
+VIEW = (256, 512)
+
+Colour = tuple[float, float, float]
+
+
+def landscape(draw: Draw) -> Array:
+    """Sky, sun and rows of hills."""
+    canvas = _sky(draw, SIZE)
+    _disc(
+        canvas,
+        (draw.uniform(0.15, 0.4), draw.uniform(0.2, 0.8)),
+        draw.uniform(0.05, 0.1),
+        _named(draw, "yellow", "orange", "white"),
+    )
+    for layer in range(3):
+        colour = _mix(_named(draw, "green", "dark green", "teal", "brown"), (0.75, 0.82, 0.9), 0.5 - 0.25 * layer)
+        _below(canvas, 0.45 + 0.17 * layer + 0.22 * (_ridge(draw, 3 + layer) - 0.5), colour)
+    return _brushwork(canvas, draw)
+
+
+def seascape(draw: Draw) -> Array:
+    """Sky, water and a sail."""
+    canvas = _sky(draw, SIZE)
+    horizon = draw.uniform(0.45, 0.6)
+    _below(canvas, np.full(SIZE[1], horizon), _named(draw, "blue", "teal", "dark blue"))
+    x = draw.uniform(0.25, 0.75)
+    _triangle(
+        canvas, (horizon - 0.25, x), (horizon + 0.02, x + 0.14), (horizon + 0.02, x), _named(draw, "white", "red")
+    )
+    _rect(canvas, (horizon + 0.02, x - 0.07), (horizon + 0.07, x + 0.15), _named(draw, "brown", "dark brown"))
+    return _brushwork(canvas, draw)
+
+
+def abstract(draw: Draw) -> Array:
+    """Coloured fields between black lines."""
+    canvas = np.ones((*SIZE, 3)) * 0.95
+    rows = [0.0, *sorted(draw.uniform(0.1, 0.9) for _ in range(3)), 1.0]
+    columns = [0.0, *sorted(draw.uniform(0.1, 0.9) for _ in range(3)), 1.0]
+    for top, bottom in zip(rows, rows[1:], strict=False):
+        for left, right in zip(columns, columns[1:], strict=False):
+            if draw.chance(0.55):
+                _rect(
+                    canvas,
+                    (top, left),
+                    (bottom, right),
+                    _named(draw, "red", "blue", "yellow", "white", "black", "orange"),
+                )
+    for row in rows[1:-1]:
+        _rect(canvas, (row - 0.012, 0), (row + 0.012, 1), (0.06, 0.06, 0.06))
+    for column in columns[1:-1]:
+        _rect(canvas, (0, column - 0.012), (1, column + 0.012), (0.06, 0.06, 0.06))
+    return canvas
+
+
+def shapes(draw: Draw) -> Array:
+    """Circles and bars on a plain ground."""
+    canvas = np.ones((*SIZE, 3)) * np.array(_named(draw, "beige", "white", "light blue", "pink", "dark blue"))
+    for _ in range(draw.integer(3, 6)):
+        colour = _named(draw, "red", "orange", "yellow", "teal", "blue", "black", "purple", "green")
+        row, column, size = draw.uniform(0.15, 0.85), draw.uniform(0.15, 0.85), draw.uniform(0.06, 0.24)
+        if draw.chance(0.6):
+            _disc(canvas, (row, column), size, colour)
+        else:
+            _rect(canvas, (row - size / 4, column - size), (row + size / 4, column + size), colour)
+    return canvas
+
+
+def stripes_art(draw: Draw) -> Array:
+    canvas = np.ones((*SIZE, 3))
+    place = 0.0
+    while place < 1:
+        width = draw.uniform(0.04, 0.2)
+        _rect(canvas, (0, place), (1, place + width), _named(draw, *SHADES))
+        place += width
+    return canvas
+
+
+def flowers(draw: Draw) -> Array:
+    """A bunch in a vase."""
+    canvas = np.ones((*SIZE, 3)) * np.array(_named(draw, "beige", "light blue", "dark green", "grey"))
+    _rect(canvas, (0.78, 0), (1, 1), _named(draw, "brown", "light brown", "white"))
+    _triangle(canvas, (1.1, 0.5), (0.55, 0.35), (0.55, 0.65), _named(draw, "white", "blue", "teal", "red"))
+    for _ in range(14):
+        _disc(canvas, (draw.uniform(0.18, 0.58), draw.uniform(0.26, 0.74)), 0.07, _named(draw, "green", "dark green"))
+    for _ in range(9):
+        middle = (draw.uniform(0.18, 0.5), draw.uniform(0.27, 0.73))
+        _disc(
+            canvas,
+            middle,
+            draw.uniform(0.05, 0.085),
+            _named(draw, "red", "pink", "yellow", "white", "purple", "orange"),
+        )
+        _disc(canvas, middle, 0.02, _named(draw, "yellow", "brown"))
+    return _brushwork(canvas, draw)
+
+
+def portrait(draw: Draw) -> Array:
+    """Head and shoulders."""
+    canvas = np.ones((*SIZE, 3)) * np.array(_named(draw, "light grey", "light blue", "beige", "dark green", "grey"))
+    skin = _mix((0.95, 0.8, 0.68), (0.42, 0.27, 0.18), draw.unit())
+    hair = _named(draw, "black", "dark brown", "light brown", "brown", "light grey")
+    _disc(canvas, (1.08, 0.5), 0.38, _named(draw, "blue", "red", "white", "dark grey", "green"))
+    _rect(canvas, (0.55, 0.44), (0.75, 0.56), skin)
+    _disc(canvas, (0.38, 0.5), 0.205, hair)
+    _disc(canvas, (0.44, 0.5), 0.175, skin)
+    for side in (-1, 1):
+        _disc(canvas, (0.42, 0.5 + side * 0.065), 0.017, (0.1, 0.08, 0.08))
+    _rect(canvas, (0.52, 0.46), (0.532, 0.54), (0.6, 0.25, 0.22))
+    return canvas
+
+
+def animal(draw: Draw) -> Array:
+    """A cat, from the front."""
+    canvas = np.ones((*SIZE, 3)) * np.array(_named(draw, "light blue", "beige", "pink", "green", "yellow"))
+    fur = _named(draw, "orange", "black", "grey", "white", "brown")
+    _disc(canvas, (0.95, 0.5), 0.3, fur)
+    for side in (-1, 1):
+        _triangle(canvas, (0.12, 0.5 + side * 0.22), (0.42, 0.5 + side * 0.25), (0.34, 0.5 + side * 0.03), fur)
+    _disc(canvas, (0.46, 0.5), 0.24, fur)
+    for side in (-1, 1):
+        _disc(canvas, (0.42, 0.5 + side * 0.1), 0.045, (0.75, 0.85, 0.35))
+        _disc(canvas, (0.42, 0.5 + side * 0.1), 0.02, (0.05, 0.05, 0.05))
+    _disc(canvas, (0.52, 0.5), 0.022, (0.85, 0.5, 0.5))
+    return canvas
+
+
+def programme(draw: Draw) -> Array:
+    """What a television shows."""
+    maker = draw.choice((landscape, seascape, portrait))
+    return np.clip(maker(draw) * 0.85, 0, 1)
+
+
+def desktop(draw: Draw) -> Array:
+    """Windows on a computer's screen."""
+    canvas = np.ones((*SIZE, 3)) * np.array(_named(draw, "blue", "teal", "dark blue", "purple"))
+    for _ in range(2):
+        top, left = draw.uniform(0.08, 0.35), draw.uniform(0.06, 0.45)
+        _rect(canvas, (top, left), (top + 0.5, left + 0.48), (0.95, 0.95, 0.96))
+        _rect(canvas, (top, left), (top + 0.05, left + 0.48), (0.3, 0.33, 0.4))
+        for line in range(7):
+            row = top + 0.1 + 0.05 * line
+            _rect(canvas, (row, left + 0.04), (row + 0.02, left + draw.uniform(0.2, 0.44)), (0.45, 0.48, 0.55))
+    _rect(canvas, (0.94, 0), (1, 1), (0.12, 0.13, 0.16))
+    return canvas
+
+
+def dial(draw: Draw) -> Array:
+    """A clock's face."""
+    canvas = np.ones((*SIZE, 3)) * np.array(_named(draw, "white", "beige", "white"))
+    ink = (0.08, 0.08, 0.1)
+    for hour in range(12):
+        row, column = _HOURS[hour]
+        _disc(canvas, (0.5 + 0.4 * row, 0.5 + 0.4 * column), 0.035 if hour % 3 == 0 else 0.02, ink)
+    for length, width, hour in ((0.24, 0.022, draw.below(12)), (0.35, 0.014, draw.below(12))):
+        for step in range(40):
+            row, column = _HOURS[hour]
+            _disc(canvas, (0.5 + length * row * step / 40, 0.5 + length * column * step / 40), width, ink)
+    return canvas
+
+
+def rug_border(draw: Draw) -> Array:
+    rows, columns = coordinates(SIZE)
+    rim = np.minimum(np.minimum(rows, 1 - rows), np.minimum(columns, 1 - columns))
+    bands = np.where(
+        rim < 0.04, 0.6, np.where(rim < 0.07, 1.0, np.where(rim < 0.16, 0.72, np.where(rim < 0.18, 1.0, 0.85)))
+    )
+    heart = abs(rows - 0.5) + abs(columns - 0.5)
+    bands = np.where(heart < 0.2, 0.65, bands)
+    bands = np.where(heart < 0.12, 1.0, bands)
+    return bands * (0.92 + 0.08 * speckle(draw, SIZE))
+
+
+def rug_stripes(draw: Draw) -> Array:
+    light = np.ones(SIZE)
+    place = 0.0
+    while place < 1:
+        width = draw.uniform(0.03, 0.12)
+        light[round(place * SIZE[0]) : round((place + width) * SIZE[0])] = draw.choice((0.6, 0.75, 0.88, 1.0))
+        place += width
+    return light * (0.92 + 0.08 * speckle(draw, SIZE))
+
+
+def rug_diamonds(draw: Draw) -> Array:
+    rows, columns = coordinates(SIZE)
+    count = draw.choice((4, 6))
+    heart = abs((rows * count) % 1 - 0.5) + abs((columns * count) % 1 - 0.5)
+    light = np.where(heart < 0.2, 0.68, np.where(heart < 0.32, 1.0, 0.84))
+    rim = np.minimum(np.minimum(rows, 1 - rows), np.minimum(columns, 1 - columns))
+    return np.where(rim < 0.05, 0.62, light) * (0.92 + 0.08 * speckle(draw, SIZE))
+
+
+def view(draw: Draw) -> Array:
+    """What is outside: sky, clouds, trees on the horizon and a lawn; seamless from left to right."""
+    top, low = draw.choice(
+        (
+            ((0.36, 0.6, 0.9), (0.83, 0.91, 0.97)),
+            ((0.5, 0.66, 0.85), (0.95, 0.9, 0.82)),
+            ((0.62, 0.7, 0.78), (0.86, 0.88, 0.9)),
+        )
+    )
+    rows, _ = coordinates(VIEW)
+    blend = np.clip(rows * 2, 0, 1)[..., None]
+    canvas = np.array(top) * (1 - blend) + np.array(low) * blend + np.zeros((*VIEW, 1))
+    clouds = np.clip(layered(draw, VIEW, (4, 6), 4) * 2.4 - 1.25, 0, 0.85)[..., None] * (rows < 0.48)[..., None]
+    canvas = canvas * (1 - clouds) + clouds
+    tree_line = 0.47 - 0.09 * noise(draw, (1, VIEW[1]), (1, 24))[0] - 0.03 * noise(draw, (1, VIEW[1]), (1, 96))[0]
+    leaf = (0.2, 0.36, 0.2)
+    _below(canvas, tree_line, leaf)
+    canvas[:] = np.where((rows > 0.5)[..., None], np.array([0.42, 0.6, 0.3]), canvas)
+    texture = 0.82 + 0.3 * layered(draw, VIEW, (48, 96), 2)[..., None]
+    return np.clip(np.where((rows > 0.36)[..., None], canvas * texture, canvas), 0, 1)
+
+
+#: where the hours are, as (down, right) on a unit circle
+_HOURS = (
+    (-1, 0), (-0.866, 0.5), (-0.5, 0.866), (0, 1), (0.5, 0.866), (0.866, 0.5),
+    (1, 0), (0.866, -0.5), (0.5, -0.866), (0, -1), (-0.5, -0.866), (-0.866, -0.5),
+)  # fmt: skip
+
+
+def _sky(draw: Draw, shape: tuple[int, int]) -> Array:
+    top, low = (
+        np.array(_named(draw, "blue", "light blue", "dark blue", "purple")),
+        np.array(_named(draw, "light blue", "beige", "pink", "orange")),
+    )
+    rows, _ = coordinates(shape)
+    return top * (1 - rows[..., None]) + low * rows[..., None] + np.zeros((*shape, 1))
+
+
+def _ridge(draw: Draw, bumps: int) -> Array:
+    return noise(draw, (1, SIZE[1]), (1, bumps))[0]
+
+
+def _below(canvas: Array, line: Array, colour: Colour) -> None:
+    rows, _ = coordinates((canvas.shape[0], canvas.shape[1]))
+    canvas[rows > line[None, :]] = colour
+
+
+def _disc(canvas: Array, middle: tuple[float, float], radius: float, colour: Colour) -> None:
+    rows, columns = coordinates((canvas.shape[0], canvas.shape[1]))
+    canvas[
+        (rows - middle[0]) * (rows - middle[0]) + (columns - middle[1]) * (columns - middle[1]) < radius * radius
+    ] = colour
+
+
+def _rect(canvas: Array, low: tuple[float, float], high: tuple[float, float], colour: Colour) -> None:
+    height, width = canvas.shape[:2]
+    canvas[
+        max(0, round(low[0] * height)) : round(high[0] * height), max(0, round(low[1] * width)) : round(high[1] * width)
+    ] = colour
+
+
+def _triangle(
+    canvas: Array, a: tuple[float, float], b: tuple[float, float], c: tuple[float, float], colour: Colour
+) -> None:
+    rows, columns = coordinates((canvas.shape[0], canvas.shape[1]))
+    signs = []
+    for p, q in ((a, b), (b, c), (c, a)):
+        signs.append((q[1] - p[1]) * (rows - p[0]) - (q[0] - p[0]) * (columns - p[1]) > 0)
+    canvas[(signs[0] == signs[1]) & (signs[1] == signs[2])] = colour
+
+
+def _brushwork(canvas: Array, draw: Draw) -> Array:
+    strokes = 0.9 + 0.16 * layered(draw, SIZE, (64, 24), 2)
+    return np.clip(canvas * strokes[..., None], 0, 1)
+
+
+def _named(draw: Draw, *names: str) -> Colour:
+    text = draw.pooled(SHADES[draw.choice(names)])
+    return int(text[0:2], 16) / 255, int(text[2:4], 16) / 255, int(text[4:6], 16) / 255
+
+
+def _mix(one: Colour, other: Colour, share: float) -> Colour:
+    red, green, blue = (a * (1 - share) + b * share for a, b in zip(one, other, strict=True))
+    return red, green, blue
