@@ -3,6 +3,7 @@
 Ids and names come from files, so they are shown as plain text: no markup, no control characters.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 
 from rich.console import Console, Group, RenderableType
@@ -26,7 +27,7 @@ def plain(text: str) -> str:
 
 def number(value: float | None, *, like: float | None = None) -> str:
     """Three decimals for shares, fewer for larger numbers; `like` sets the scale of a column."""
-    if value is None:
+    if value is None or not math.isfinite(value):
         return "–"
     scale = abs(value if like is None else like)
     return f"{value:.3f}" if scale <= 1.0 else f"{value:.2f}" if scale < 1000.0 else f"{value:.0f}"

@@ -74,7 +74,8 @@ def compare(first: RunScores, second: RunScores, *, bootstrap: Bootstrap | None 
     if not kept:
         raise RunsDiffer(f"{first.name} and {second.name} share no episode in which both have a valid value.")
     numbers = np.array([pairs[i] for i in kept], dtype=np.float64)
-    scenes = [first.scenes.get(episodes[i]) for i in kept]
+    known = shared_scenes([first, second])
+    scenes = [known.get(episodes[i]) for i in kept]
     return _comparison(numbers, scenes, bootstrap or Bootstrap(), invalid=len(pairs) - len(kept))
 
 
@@ -143,14 +144,13 @@ def _chi2_p(only_first: int, only_second: int) -> float:
 
 
 def shared_episodes(runs: Sequence[RunScores]) -> list[str]:
-    """The episode ids that all runs have, sorted; refuse when the sets or the scenes of two runs differ."""
-    first = runs[0]
+    """The episode ids that all runs have, sorted; refuse runs whose sets differ."""
     for other in runs[1:]:
-        _refuse_difference(first, other)
-    return sorted(first.values)
+        _refuse_other_ids(runs[0], other)
+    return sorted(runs[0].values)
 
 
-def _refuse_difference(first: RunScores, other: RunScores) -> None:
+def _refuse_other_ids(first: RunScores, other: RunScores) -> None:
     only_first, only_other = first.values.keys() - other.values.keys(), other.values.keys() - first.values.keys()
     if only_first or only_other:
         missing = [
@@ -159,9 +159,16 @@ def _refuse_difference(first: RunScores, other: RunScores) -> None:
         raise RunsDiffer(
             f"The runs are not on the same episodes ({'; '.join(missing)}). Evaluate both on one episode set."
         )
-    moved = {e for e in first.scenes.keys() & other.scenes.keys() if first.scenes[e] != other.scenes[e]}
-    if moved:
-        raise RunsDiffer(f"{first.name} and {other.name} have other scenes for the same episodes: {_some(moved)}.")
+
+
+def shared_scenes(runs: Sequence[RunScores]) -> dict[str, str | None]:
+    """The scene of each episode, from whichever runs state it; refuse runs that contradict each other."""
+    known: dict[str, str | None] = {}
+    for run in runs:
+        moved = {episode for episode, scene in run.scenes.items() if known.setdefault(episode, scene) != scene}
+        if moved:
+            raise RunsDiffer(f"{run.name} has other scenes than the other runs for the same episodes: {_some(moved)}.")
+    return known
 
 
 def _some(ids: set[str], limit: int = 5) -> str:
@@ -200,7 +207,8 @@ def shared_ranks(
     values = _valid_matrix(runs, episodes)
     means = [exact_mean(column) for column in values.T]
     bootstrap = bootstrap or Bootstrap()
-    replicates = _replicated_means(values, [runs[0].scenes.get(e) for e in episodes], bootstrap)
+    known = shared_scenes(runs)
+    replicates = _replicated_means(values, [known.get(e) for e in episodes], bootstrap)
     ladder = _ladder([run.name for run in runs], means, higher_is_better=higher_is_better)
     rounding = 1e-12 * float(np.abs(values).max())
 

@@ -95,6 +95,8 @@ def test_a_point_is_not_shown_as_an_interval():
     ("value", "like", "text"),
     [
         (None, None, "–"),
+        (float("nan"), None, "–"),
+        (float("inf"), 1.0, "–"),
         (0.5, None, "0.500"),
         (0.5, 12.0, "0.50"),
         (12.345, None, "12.35"),

@@ -140,6 +140,13 @@ def test_same_ids_in_other_scenes_are_refused():
         compare(run("A", [1.0, 0.0], ["x", "y"]), run("B", [1.0, 0.0], ["x", "z"]))
 
 
+def test_one_run_may_know_the_scenes_for_both():
+    values, scenes = ([0.5, 0.75] * 10, [0.25, 0.5] * 10), list("abcdefghij") * 2
+    known, unknown = run("known", values[0], scenes), run("unknown", values[1])
+    assert compare(known, unknown, bootstrap=quick).scenes == compare(unknown, known, bootstrap=quick).scenes == 10
+    assert shared_ranks([known, unknown]) == shared_ranks([unknown, known])
+
+
 def test_equal_runs_share_a_rank_and_clear_differences_do_not():
     generator = np.random.default_rng(3)
     scenes = [f"s{i % 20}" for i in range(300)]
