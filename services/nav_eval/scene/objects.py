@@ -1,0 +1,230 @@
+"""Things put into a scene on top of what its file holds: boxes, balls, cylinders and meshes.
+
+They are drawn, named in the annotation, and, unless their configuration says otherwise, in the way: the
+navigation mesh is made from the scene with them in it.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nav_eval.config.schema import MeshObjCfg, ObjectConfig, PrimitiveCubeCfg, PrimitiveCylinderCfg, PrimitiveSphereCfg
+from nav_eval.dataset.episode import Vec3
+from nav_eval.errors import SceneError
+from nav_eval.frames import rotation_matrix
+from nav_eval.scene.model import Material, Scene, SceneObject, Semantics
+from nav_eval.scene.reading import read_scene
+
+_SEGMENTS = 32
+_RINGS = 16
+_DEFAULT_COLOR = (0.7, 0.7, 0.7)
+
+
+class Furnished(NamedTuple):
+    """A scene with things in it."""
+
+    scene: Scene
+    blocks: NDArray[np.bool_]
+    """Per triangle: whether it is in anybody's way."""
+
+
+class _Mesh(NamedTuple):
+    positions: NDArray[np.float64]
+    normals: NDArray[np.float64]
+    triangles: NDArray[np.int64]
+
+
+def with_objects(scene: Scene, objects: Sequence[ObjectConfig], *, root: Path) -> Furnished:
+    """The scene with all objects; mesh files are looked for under `root`."""
+    blocks = np.ones(len(scene.triangles), dtype=np.bool_)
+    for thing in objects:
+        part = _mesh_scene(thing, root) if isinstance(thing, MeshObjCfg) else _primitive_scene(thing)
+        placed = _placed(part, thing)
+        scene = _joined(scene, placed, thing)
+        blocks = np.concatenate([blocks, np.full(len(placed.triangles), thing.collision_enabled)])
+    return Furnished(scene, blocks)
+
+
+def _primitive_scene(thing: PrimitiveCubeCfg | PrimitiveSphereCfg | PrimitiveCylinderCfg) -> Scene:
+    if isinstance(thing, PrimitiveCubeCfg):
+        mesh = _box(thing.size)
+    elif isinstance(thing, PrimitiveSphereCfg):
+        mesh = _ball(thing.radius)
+    else:
+        mesh = _cylinder(thing.radius, thing.height)
+    red, green, blue = thing.color or _DEFAULT_COLOR
+    count = len(mesh.triangles)
+    return Scene(
+        positions=mesh.positions.astype(np.float32),
+        normals=mesh.normals.astype(np.float32),
+        uvs=np.zeros((len(mesh.positions), 2), dtype=np.float32),
+        colors=np.full((len(mesh.positions), 4), 255, dtype=np.uint8),
+        triangles=mesh.triangles.astype(np.uint32),
+        triangle_material=np.zeros(count, dtype=np.uint16),
+        triangle_object=np.zeros(count, dtype=np.uint32),
+        triangle_category=np.zeros(count, dtype=np.uint16),
+        materials=(Material(name=thing.name, base_color=(red, green, blue, 1.0), unlit=False),),
+    )
+
+
+def _mesh_scene(thing: MeshObjCfg, root: Path) -> Scene:
+    path = (root / thing.mesh_path).resolve()
+    if not path.is_relative_to(root.resolve()):
+        raise SceneError(f"Object {thing.name!r}: {thing.mesh_path} leads out of {root}.")
+    mesh = read_scene(path)
+    if thing.color is None:
+        return mesh
+    red, green, blue = thing.color
+    painted = tuple(replace(material, base_color=(red, green, blue, 1.0), texture=None) for material in mesh.materials)
+    return replace(mesh, materials=painted)
+
+
+def _placed(part: Scene, thing: ObjectConfig) -> Scene:
+    """Scaled, turned and moved to where the configuration says."""
+    scale = np.array(thing.scale if isinstance(thing.scale, tuple) else (thing.scale,) * 3)
+    turn = rotation_matrix(thing.rotation)
+    positions = part.positions.astype(np.float64) * scale @ turn.T + np.array(thing.position)
+    normals = part.normals.astype(np.float64) / scale @ turn.T
+    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
+    return replace(part, positions=positions.astype(np.float32), normals=normals.astype(np.float32))
+
+
+def _joined(scene: Scene, part: Scene, thing: ObjectConfig) -> Scene:
+    """One scene of two; the new part is one object of its own."""
+    object_id = max((known.object_id for known in scene.semantics.objects), default=0) + 1
+    semantics, category = _named(scene.semantics, _object(part, thing, object_id))
+    textures = len(scene.textures)
+    moved = tuple(
+        material if material.texture is None else replace(material, texture=material.texture + textures)
+        for material in part.materials
+    )
+    count = len(part.triangles)
+    return replace(
+        scene,
+        positions=np.concatenate([scene.positions, part.positions]),
+        normals=np.concatenate([scene.normals, part.normals]),
+        uvs=np.concatenate([scene.uvs, part.uvs]),
+        colors=np.concatenate([scene.colors, part.colors]),
+        triangles=np.concatenate([scene.triangles, part.triangles + np.uint32(len(scene.positions))]),
+        triangle_material=_appended(scene.triangle_material, part.triangle_material + len(scene.materials)),
+        triangle_object=_appended(scene.triangle_object, np.full(count, object_id)),
+        triangle_category=_appended(scene.triangle_category, np.full(count, category)),
+        materials=scene.materials + moved,
+        textures=scene.textures + part.textures,
+        semantics=semantics,
+    )
+
+
+def _appended(known: NDArray[np.unsignedinteger], new: NDArray[np.integer]) -> NDArray[np.unsignedinteger]:
+    return np.concatenate([known, new.astype(known.dtype)])
+
+
+def _object(part: Scene, thing: ObjectConfig, object_id: int) -> SceneObject:
+    lower, upper = part.positions.min(axis=0), part.positions.max(axis=0)
+    return SceneObject(
+        object_id=object_id,
+        category=thing.category or thing.name,
+        center=_vector((lower + upper) / 2),
+        size=_vector(upper - lower),
+        name=thing.name,
+    )
+
+
+def _named(semantics: Semantics, thing: SceneObject) -> tuple[Semantics, int]:
+    categories = semantics.categories
+    if thing.category not in categories:
+        categories = (*categories, thing.category)
+    named = replace(semantics, objects=(*semantics.objects, thing), categories=categories)
+    return named, categories.index(thing.category)
+
+
+def _box(size: Vec3) -> _Mesh:
+    """Four corners per face, so that each face has its own normal."""
+    positions: list[NDArray[np.float64]] = []
+    normals: list[NDArray[np.float64]] = []
+    triangles: list[tuple[int, int, int]] = []
+    for axis in range(3):
+        for sign in (1.0, -1.0):
+            normal = np.zeros(3)
+            normal[axis] = sign
+            first, second = np.roll(np.eye(3), -1, axis=0)[axis], np.roll(np.eye(3), -2, axis=0)[axis]
+            corners = [normal + a * first + sign * b * second for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
+            start = len(positions)
+            positions += corners
+            normals += [normal] * 4
+            triangles += [(start, start + 1, start + 2), (start, start + 2, start + 3)]
+    return _Mesh(np.array(positions) * np.array(size) / 2, np.array(normals), np.array(triangles))
+
+
+def _cylinder(radius: float, height: float) -> _Mesh:
+    """Upright, closed at both ends."""
+    around = [(math.cos(t), -math.sin(t)) for t in _turn(_SEGMENTS)]
+    half = height / 2
+    side = [(radius * c, y, radius * s) for c, s in around for y in (-half, half)]
+    side_normals = [(c, 0.0, s) for c, s in around for _ in range(2)]
+    wall = [
+        triangle
+        for i in range(_SEGMENTS)
+        for low, high, next_low, next_high in [(2 * i, 2 * i + 1, *_next_pair(i))]
+        for triangle in ((low, next_low, next_high), (low, next_high, high))
+    ]
+    mesh = _Mesh(np.array(side), np.array(side_normals), np.array(wall))
+    for y, up in ((half, 1.0), (-half, -1.0)):
+        mesh = _with_lid(mesh, [(radius * c, y, radius * s) for c, s in around], up)
+    return mesh
+
+
+def _next_pair(index: int) -> tuple[int, int]:
+    following = (index + 1) % _SEGMENTS
+    return 2 * following, 2 * following + 1
+
+
+def _with_lid(mesh: _Mesh, rim: list[Vec3], up: float) -> _Mesh:
+    start, count = len(mesh.positions), len(rim)
+    fan = [
+        (start, start + i, start + i + 1) if up > 0 else (start, start + i + 1, start + i) for i in range(1, count - 1)
+    ]
+    return _Mesh(
+        np.concatenate([mesh.positions, rim]),
+        np.concatenate([mesh.normals, [(0.0, up, 0.0)] * count]),
+        np.concatenate([mesh.triangles, fan]),
+    )
+
+
+def _ball(radius: float) -> _Mesh:
+    normals = [
+        (math.sin(down) * math.cos(around), math.cos(down), -math.sin(down) * math.sin(around))
+        for down in (math.pi * ring / _RINGS for ring in range(_RINGS + 1))
+        for around in [*_turn(_SEGMENTS), 2 * math.pi]
+    ]
+    row = _SEGMENTS + 1
+    triangles = [
+        triangle
+        for ring in range(_RINGS)
+        for i in range(ring * row, ring * row + _SEGMENTS)
+        for triangle in _quad(i, row, first=ring == 0, last=ring == _RINGS - 1)
+    ]
+    unit = np.array(normals)
+    return _Mesh(unit * radius, unit, np.array(triangles))
+
+
+def _quad(i: int, row: int, *, first: bool, last: bool) -> Iterable[tuple[int, int, int]]:
+    """The patch below and right of vertex i; at the poles it is a triangle."""
+    if not last:
+        yield (i, i + row, i + row + 1)
+    if not first:
+        yield (i, i + row + 1, i + 1)
+
+
+def _turn(parts: int) -> list[float]:
+    return [2 * math.pi * part / parts for part in range(parts)]
+
+
+def _vector(values: NDArray[np.float32]) -> Vec3:
+    x, y, z = (float(value) for value in values)
+    return (x, y, z)
