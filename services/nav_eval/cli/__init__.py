@@ -11,6 +11,7 @@ import typer
 import nav_eval
 from nav_eval.cli.compare import compare
 from nav_eval.cli.config import app as config
+from nav_eval.cli.episodes import app as episodes
 from nav_eval.cli.report import report
 from nav_eval.cli.score import score
 from nav_eval.errors import NavEvalError
@@ -27,6 +28,7 @@ app.command()(score)
 app.command()(report)
 app.command()(compare)
 app.add_typer(config, name="config")
+app.add_typer(episodes, name="episodes")
 
 
 @app.callback(invoke_without_command=True)
