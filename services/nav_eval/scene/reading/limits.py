@@ -15,6 +15,7 @@ class ReadLimits:
 
     file_bytes: int = 4 << 30  #: all files of the scene together
     json_bytes: int = 128 << 20  #: the glTF text, or one annotation file
+    text_bytes: int = 512 << 20  #: OBJ and ASCII PLY, which take many times their size while being read
     nodes: int = 1_000_000  #: nodes of the scene graph, instances included
     depth: int = 512  #: nesting of the scene graph
     materials: int = 65_535  #: `Scene.triangle_material` is 16 bits wide

@@ -12,8 +12,10 @@ from nav_eval.scene.reading.files import SceneFolder
 from nav_eval.scene.reading.gltf import read_gltf
 from nav_eval.scene.reading.limits import ReadLimits
 from nav_eval.scene.reading.log import ReadLog
+from nav_eval.scene.reading.obj import read_obj
 from nav_eval.scene.reading.orientation import orient
 from nav_eval.scene.reading.plausibility import check_plausible
+from nav_eval.scene.reading.ply import read_ply
 from nav_eval.scene.reading.stage_config import StageConfig, read_stage_config
 
 
@@ -21,7 +23,7 @@ class Reader(Protocol):
     def __call__(self, content: bytes, *, folder: SceneFolder, log: ReadLog) -> Scene: ...
 
 
-READERS: dict[str, Reader] = {".glb": read_gltf, ".gltf": read_gltf}
+READERS: dict[str, Reader] = {".glb": read_gltf, ".gltf": read_gltf, ".obj": read_obj, ".ply": read_ply}
 
 
 def read_scene(
