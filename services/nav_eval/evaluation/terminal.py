@@ -249,7 +249,7 @@ def _bar(item: Statistics) -> Text:
     if not _is_share(item) or item.mean is None:
         return Text()
     low, mean, high = (_cell(item.mean if end is None else end) for end in (item.ci_low, item.mean, item.ci_high))
-    bar = Text("─" * low, style="dim")
+    bar = Text().append("─" * low, style="dim")
     bar.append("━" * (mean - low), style="cyan").append("●", style="bold cyan").append(
         "━" * (high - mean), style="cyan"
     )

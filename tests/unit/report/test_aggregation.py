@@ -133,6 +133,7 @@ values = st.one_of(st.floats(0, 1), st.sampled_from([None, math.nan]))
         max_size=30,
     )
 )
+@settings(max_examples=40)
 def test_live_numbers_end_where_the_final_ones_are(rows):
     live = RealtimeAggregator()
     results = [

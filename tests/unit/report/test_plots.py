@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nav_eval.evaluation.plots import Point, Scale, histogram, nice_step, scatter, value_range, whiskers
@@ -44,6 +44,7 @@ def test_an_axis_holds_its_values(one, other):
 
 
 @given(st.lists(numbers, min_size=1, max_size=50))
+@settings(max_examples=50)
 def test_a_histogram_counts_every_value_and_stays_in_its_box(values):
     plot = histogram("m", values, mean=sum(values) / len(values), width=300.0, height=130.0)
     assert sum(bar.count for bar in plot.bars) == len(values)
