@@ -75,9 +75,9 @@ def _request(
         format=format,
         path=file,
         split=split,
-        roles=roles or (),
-        episode_ids=ids or (),
-        scenes=scenes or (),
+        roles=roles,
+        episode_ids=ids,
+        scenes=scenes,
         episodes=episodes,
         seed=seed,
     )

@@ -19,7 +19,7 @@ from nav_eval.dataset.request import DatasetRequest
 from nav_eval.dataset.selection import select
 from nav_eval.errors import DatasetError
 
-__all__ = ["DatasetLoader", "TaskDataset", "load_dataset", "loaders", "stream_episodes"]
+__all__ = ["DatasetLoader", "TaskDataset", "digest_of", "load_dataset", "loaders", "stream_episodes"]
 
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 

@@ -14,6 +14,7 @@ import msgspec
 from nav_eval.dataset.decoding import DECODE_ERRORS, Place, decode
 from nav_eval.dataset.scanner import JsonScanner
 from nav_eval.dataset.source import MIB, SourceFile
+from nav_eval.errors import DatasetError
 
 D = TypeVar("D", bound=msgspec.Struct)
 T = TypeVar("T")
@@ -104,10 +105,13 @@ class MembersOnDisk:
     def __init__(self, members: Iterator[tuple[str, bytes]]) -> None:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 — lives as long as the table
         self._places: dict[str, tuple[int, int]] = {}
-        position = 0
-        for key, text in members:
-            self._places[key] = (position, len(text))
-            position += self._file.write(text)
+        try:
+            for key, text in members:
+                self._places[key] = (self._file.tell(), len(text))
+                self._file.write(text)
+        except OSError as error:
+            folder = tempfile.gettempdir()
+            raise DatasetError(f"Cannot unpack to {folder}: {error.strerror}; set TMPDIR to a larger disk.") from error
 
     def get(self, key: str, /) -> bytes | None:
         if key not in self._places:

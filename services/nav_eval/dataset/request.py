@@ -16,17 +16,17 @@ _SUFFIXES = (".json.gz", ".json", ".jsonl.gz", ".jsonl")
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetRequest:
-    """Which episodes of which file, in which format. A filter that is empty or holds "*" lets all pass."""
+    """Which episodes of which file, in which format. A filter that is not given, or holds "*", lets all pass."""
 
     format: str  #: a name in `nav_eval.dataset.registry.DATASETS`
     path: Path  #: file or folder; `{split}` and `{role}` in it are filled in
     split: str | None = None
     episodes: int | None = None  #: at most so many, after all filters
     seed: int | None = None  #: with `episodes`: a fixed sample instead of the first ones
-    episode_ids: Sequence[str] = ()
-    scenes: Sequence[str] = ()  #: full scene ids, file names or their stems
-    languages: Sequence[str] = ()  #: as the file spells them: en-US, hi-IN, …
-    roles: Sequence[str] = ()  #: rxr: guide, follower; lhvln: lh, step
+    episode_ids: Sequence[str] | None = None
+    scenes: Sequence[str] | None = None  #: full scene ids, file names or their stems
+    languages: Sequence[str] | None = None  #: as the file spells them: en-US, hi-IN, …
+    roles: Sequence[str] | None = None  #: rxr: guide, follower; lhvln: lh, step
     gt_path: Path | None = None  #: r2r, rxr: expert paths; without it the file `…_gt.json.gz` beside the data
     limits: ReadLimits = field(default_factory=ReadLimits)
 
@@ -64,7 +64,7 @@ class DatasetRequest:
         return [place / f"{name}{suffix}" for place in (folder, folder / self.split) for suffix in _SUFFIXES]
 
 
-def wanted(filter_values: Sequence[str]) -> frozenset[str] | None:
+def wanted(filter_values: Sequence[str] | None) -> frozenset[str] | None:
     """The values a filter lets pass, or None when it lets all pass."""
     return None if not filter_values or EVERYTHING in filter_values else frozenset(filter_values)
 

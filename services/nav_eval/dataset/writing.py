@@ -7,9 +7,9 @@ written: what this module writes, the loader accepts.
 import gzip
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 import msgspec
 
@@ -24,20 +24,29 @@ _DECODER = msgspec.json.Decoder(Episode)
 _SUFFIXES = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
 
 
+class _Shape(NamedTuple):
+    """What stands around the episodes."""
+
+    head: bytes
+    separator: bytes
+    tail: bytes
+
+
+_LINES = _Shape(b"", b"\n", b"\n")
+_DOCUMENT = _Shape(b'{"format":"%s","version":%d,"episodes":[\n' % (FORMAT.encode(), VERSION), b",\n", b"\n]}\n")
+
+
 def write_episodes(path: Path, episodes: Iterable[Episode]) -> int:
     """Write `episodes` in the form that the file's ending names; how many there were."""
     if not path.name.endswith(_SUFFIXES):
         raise DatasetError(f"Cannot write episodes to {path}; allowed endings are {', '.join(_SUFFIXES)}.")
-    lines = path.name.removesuffix(".gz").endswith(".jsonl")
+    shape = _LINES if path.name.removesuffix(".gz").endswith(".jsonl") else _DOCUMENT
     count = 0
     with _appearing(path) as file:
-        file.write(
-            b"" if lines else msgspec.json.encode({"format": FORMAT, "version": VERSION})[:-1] + b',"episodes":[\n'
-        )
+        file.write(shape.head)
         for count, encoded in enumerate(_distinct(episodes, Place(path)), start=1):
-            file.write(encoded if lines or count == 1 else b",\n" + encoded)
-            file.write(b"\n" if lines else b"")
-        file.write(b"" if lines else b"\n]}\n")
+            file.write(encoded if count == 1 else shape.separator + encoded)
+        file.write(shape.tail)
     return count
 
 
@@ -75,4 +84,5 @@ def _appearing(path: Path) -> Iterator[IO[bytes]]:
     except OSError as error:
         raise DatasetError(f"Cannot write {path}: {error.strerror or error}.") from error
     finally:
-        unfinished.unlink(missing_ok=True)
+        with suppress(OSError):
+            unfinished.unlink()

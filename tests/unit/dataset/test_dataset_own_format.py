@@ -105,14 +105,15 @@ def load(path, **request):
     return load_dataset(DatasetRequest(format="nav_eval", path=path, **request))
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
 @given(written=datasets)
-@settings(max_examples=12, deadline=None)
-def test_what_is_written_is_read(tmp_path_factory, ending, written):
-    path = tmp_path_factory.mktemp("round") / f"episodes{ending}"
-    assert write_episodes(path, iter(written)) == len(written)
-    assert list(load(path)) == written
-    assert list(load(path, limits=ReadLimits(whole=1))) == written
+@settings(max_examples=20, deadline=None)
+def test_what_is_written_is_read(tmp_path_factory, written):
+    folder = tmp_path_factory.mktemp("round")
+    for ending in ENDINGS:
+        path = folder / f"episodes{ending}"
+        assert write_episodes(path, iter(written)) == len(written)
+        assert list(load(path)) == written
+        assert list(load(path, limits=ReadLimits(whole=1))) == written
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

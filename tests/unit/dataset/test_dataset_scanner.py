@@ -38,7 +38,7 @@ def scanner_of(text, *, chunk=4, **limits):
 
 
 @given(document=st.lists(values, max_size=4), chunk=st.integers(1, 9), indent=indents, ascii_only=st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_elements_are_cut_where_json_cuts_them(document, chunk, indent, ascii_only):
     scanner = scanner_of(json.dumps(document, indent=indent, ensure_ascii=ascii_only), chunk=chunk)
     assert [json.loads(scanner.value()) for _ in scanner.elements()] == document
@@ -46,7 +46,7 @@ def test_elements_are_cut_where_json_cuts_them(document, chunk, indent, ascii_on
 
 
 @given(document=st.dictionaries(tricky_texts, values, max_size=4), chunk=st.integers(1, 9), indent=indents)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_members_are_cut_where_json_cuts_them(document, chunk, indent):
     scanner = scanner_of(json.dumps(document, indent=indent), chunk=chunk)
     assert {key: json.loads(scanner.value()) for key in scanner.members()} == document
@@ -54,7 +54,7 @@ def test_members_are_cut_where_json_cuts_them(document, chunk, indent):
 
 
 @given(document=st.dictionaries(tricky_texts, values, max_size=4), chunk=st.integers(1, 9), data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_skipping_leads_to_the_same_place_as_taking(document, chunk, data):
     wanted = {key for key in document if data.draw(st.booleans())}
     scanner = scanner_of(json.dumps(document), chunk=chunk)
@@ -69,7 +69,7 @@ def test_skipping_leads_to_the_same_place_as_taking(document, chunk, data):
 
 
 @given(document=st.lists(values, min_size=1, max_size=3), chunk=st.integers(1, 9), data=st.data())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_a_text_that_ends_early_is_always_noticed(document, chunk, data):
     text = json.dumps(document)
     cut = data.draw(st.integers(0, len(text) - 1))
