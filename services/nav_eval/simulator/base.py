@@ -99,8 +99,3 @@ def register_simulator(name: str) -> Callable[[F], F]:
         return factory
 
     return add
-
-
-def open_simulator(setup: SimulatorSetup) -> Simulator:
-    """The simulator that the benchmark asks for."""
-    return SIMULATORS.get(setup.benchmark.simulator.backend)(setup)

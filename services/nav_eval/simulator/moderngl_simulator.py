@@ -1,0 +1,142 @@
+"""The built-in simulator: our navigation, our motion, pictures by ModernGL."""
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from nav_eval.config.schema import ImageGoalSensor, PictureSensor, SensorConfig
+from nav_eval.dataset.episode import Episode
+from nav_eval.errors import DatasetError, SimulatorError
+from nav_eval.scene.navigation import Ground
+from nav_eval.simulator.actions import Body
+from nav_eval.simulator.base import Observations, Simulator, SimulatorSetup
+from nav_eval.simulator.goals import with_goals
+from nav_eval.simulator.motion import MICRODEGREES, AgentState
+from nav_eval.simulator.pictures import Pictures
+from nav_eval.simulator.rendering import Camera, Channel, Renderer
+from nav_eval.simulator.scene_manager import Place, SceneManager
+from nav_eval.simulator.sensors import SENSORS, Moment, Sensor
+
+_NO_ARGUMENTS: Mapping[str, float] = {}
+
+
+class NotStarted(SimulatorError):
+    """No episode has been started; call reset first."""
+
+
+class ModernGLSimulator(Simulator):
+    """One robot in one scene, deterministic to the last bit of every pose."""
+
+    def __init__(self, setup: SimulatorSetup) -> None:
+        self._setup = setup
+        self._benchmark = setup.benchmark
+        self._scenes = SceneManager(setup.benchmark)
+        self._stage: _Stage | None = None
+        self._renderer: tuple[Place, Renderer] | None = None
+
+    def reset(self, episode: Episode, *, sensors: Iterable[str] | None = None) -> Observations:
+        robot = self._benchmark.robot(episode.private.robot)
+        place = self._scenes.open(episode.scene_id, robot)
+        episode = with_goals(episode, place.scene.semantics, place.ground)
+        suite = self._benchmark.sensors(robot.name)
+        chosen = suite if sensors is None else {name: suite[name] for name in sensors}
+        body = Body(self._benchmark.task, place.ground, sliding=self._benchmark.simulator.physics.allow_sliding)
+        self._stage = _Stage(episode=episode, place=place, body=body, sensors=chosen)
+        return self.observe()
+
+    @property
+    def episode(self) -> Episode:
+        """The current episode, with the goals that the scene fills in."""
+        return self._current.episode
+
+    def act(self, action: str, arguments: Mapping[str, float] = _NO_ARGUMENTS) -> AgentState:
+        stage = self._current
+        stage.state = stage.body.apply(stage.state, action, arguments)
+        stage.steps += 1
+        return stage.state
+
+    def observe(self) -> Observations:
+        stage = self._current
+        observations: Observations = {name: sensor.read(stage.moment()) for name, sensor in stage.plain.items()}
+        if self._setup.pictures and (stage.cameras or stage.goal_pictures):
+            observations |= self._pictures(stage)
+        return observations
+
+    def get_agent_state(self) -> AgentState:
+        return self._current.state
+
+    @property
+    def ground(self) -> Ground:
+        return self._current.place.ground
+
+    def close(self) -> None:
+        if self._renderer is not None:
+            self._renderer[1].release()
+        self._renderer, self._stage = None, None
+
+    @property
+    def _current(self) -> "_Stage":
+        if self._stage is None:
+            raise NotStarted
+        return self._stage
+
+    def _pictures(self, stage: "_Stage") -> Observations:
+        renderer = self._renderer_of(stage.place)
+        if stage.goal_pictures and not stage.goal_observations:
+            stage.goal_observations = {
+                name: _goal_picture(stage.episode, config, renderer) for name, config in stage.goal_pictures.items()
+            }
+        noise = (self._benchmark.evaluation.seed, f"{stage.episode.episode_id}/{stage.steps}")
+        tilt = stage.state.tilt / MICRODEGREES
+        shots = stage.pictures.take(renderer, stage.state.pose, tilt=tilt, wanted=stage.cameras, noise_key=noise)
+        return {**shots, **stage.goal_observations}
+
+    def _renderer_of(self, place: Place) -> Renderer:
+        if self._renderer is None or self._renderer[0] is not place:
+            if self._renderer is not None:
+                self._renderer[1].release()
+            self._renderer = (place, Renderer(place.scene, culling=self._benchmark.simulator.rendering.culling))
+        return self._renderer[1]
+
+
+class _Stage:
+    """One episode under way."""
+
+    def __init__(self, *, episode: Episode, place: Place, body: Body, sensors: Mapping[str, SensorConfig]) -> None:
+        self.episode = episode
+        self.place = place
+        self.body = body
+        self.state = body.start(episode.private.start)
+        self.start = self.state.pose
+        self.steps = 0
+        self.cameras = [name for name, config in sensors.items() if isinstance(config, PictureSensor)]
+        self.pictures = Pictures(sensors)
+        self.goal_pictures = {name: config for name, config in sensors.items() if isinstance(config, ImageGoalSensor)}
+        self.goal_observations: Observations = {}
+        self.plain: dict[str, Sensor] = {
+            name: SENSORS.get(config.kind)(config)
+            for name, config in sensors.items()
+            if not isinstance(config, PictureSensor | ImageGoalSensor)
+        }
+
+    def moment(self) -> Moment:
+        return Moment(episode=self.episode, start=self.start, now=self.state.pose, category_ids=self.place.category_ids)
+
+
+def _goal_picture(
+    episode: Episode, config: ImageGoalSensor, renderer: Renderer
+) -> "np.ndarray[tuple[int, ...], np.dtype[np.uint8]]":
+    """What the goal looks like, through the camera that the episode states."""
+    image = next((goal.image for goal in episode.goals if goal.image is not None), None)
+    if image is None:
+        raise DatasetError(f"Episode {episode.episode_id!r} has no goal picture, but the task has an imagegoal sensor.")
+    camera = Camera(
+        position=image.pose.position,
+        rotation=image.pose.rotation,
+        width=config.width or image.width,
+        height=config.height or image.height,
+        hfov=config.hfov or image.hfov,
+    )
+    picture = renderer.render(camera, [Channel.RGB]).rgb
+    assert picture is not None
+    return picture
