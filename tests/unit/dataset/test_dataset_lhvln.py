@@ -189,6 +189,30 @@ def test_a_folder_without_a_recording_has_no_start(tmp_path):
         load(tmp_path)
 
 
+def test_a_folder_without_any_trial_has_no_start_either(tmp_path):
+    folder = write_json(tmp_path / "task" / "batch_1" / "2" / "Go" / "config.json", without(long_task(), "Start pos"))
+    with pytest.raises(DatasetError, match="Start pos is missing"):
+        load(folder.parents[4])
+
+
+def test_folders_of_other_splits_are_not_opened(tmp_path):
+    folder = write_task_folder(tmp_path)
+    write_json(folder.with_name("Other") / "config.json", without(long_task(Scene="00800-x"), "Start pos"))
+    assert len(load(tmp_path, split="train")) == 1
+
+
+def test_a_step_task_cannot_end_before_it_starts(tmp_path):
+    path = write_batch(tmp_path, **{"0": {"lh_task": long_task(), "st_task": [step_task(start=9, end=8)]}})
+    with pytest.raises(DatasetError, match="task '0': end is 8, before start 9"):
+        load(path, roles=["step"])
+
+
+def test_objects_without_rooms_are_no_fault(tmp_path):
+    """A loader that saved its own records wrote names only."""
+    path = write_batch(tmp_path, **{"0": {"lh_task": long_task(Object=["towel", ["sink", "Region 11"]])}})
+    assert load(path)[0].private.info["rooms"] == [None, None]
+
+
 def test_positions_without_headings_are_refused(tmp_path):
     folder = write_task_folder(tmp_path)
     write_json(folder / "success" / "trial_1" / "task.json", {"trial": {"trial_0": {"pos": [[0, 0, 0]], "yaw": []}}})
