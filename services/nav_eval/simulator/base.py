@@ -57,6 +57,11 @@ class Simulator(ABC):
 
     @property
     @abstractmethod
+    def episode(self) -> Episode:
+        """The current episode, with the goals that only the scene knows filled in."""
+
+    @property
+    @abstractmethod
     def ground(self) -> Ground:
         """What the current scene's floor allows."""
 
