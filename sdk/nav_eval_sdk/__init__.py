@@ -1,6 +1,32 @@
-"""What a team installs: the `Agent` to write and the types it sees."""
+"""What a team installs: the `Agent` to write, the types it sees, and `serve`."""
 
-from nav_eval_sdk.agent import Action, Agent, Episode, Observation
+from nav_eval_sdk.agent import (
+    Action,
+    Agent,
+    Answer,
+    Description,
+    Episode,
+    Observation,
+    Outcome,
+    Pose,
+    SensorSpec,
+    Task,
+)
+from nav_eval_sdk.errors import SdkError
+from nav_eval_sdk.serving import serve
 
-__all__ = ["Action", "Agent", "Episode", "Observation"]
+__all__ = [
+    "Action",
+    "Agent",
+    "Answer",
+    "Description",
+    "Episode",
+    "Observation",
+    "Outcome",
+    "Pose",
+    "SdkError",
+    "SensorSpec",
+    "Task",
+    "serve",
+]
 __version__ = "0.1.0"

@@ -1,0 +1,60 @@
+"""`serve(agent)`: make an agent reachable, by whatever protocol the challenge speaks."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+from nav_eval_sdk.errors import SdkError
+from nav_eval_sdk.grpc_server import GrpcServer
+from nav_eval_sdk.hosting import BATCH_WINDOW, AgentSource, Host
+
+DEFAULT_ADDRESS = "0.0.0.0:8085"
+SOCKET_VARIABLE = "NAV_EVAL_SOCKET"
+ADDRESS_VARIABLE = "NAV_EVAL_ADDRESS"
+PROTOCOL_VARIABLE = "NAV_EVAL_PROTOCOL"
+
+
+def serve(
+    agent: AgentSource,
+    *,
+    address: str | None = None,
+    protocol: str | None = None,
+    max_episodes: int | None = None,
+    batch_window: float = BATCH_WINDOW,
+) -> None:
+    """Serve until the process is told to end.
+
+    `agent` is an agent's class (or a function that makes one), or a finished agent. A class is better:
+    the evaluator is answered while the weights still load.
+    `address` is `host:port`, `unix:/path` or, for WebSocket, the evaluator's `ws://…`; the environment
+    (NAV_EVAL_SOCKET, NAV_EVAL_ADDRESS) says it when nothing else does.
+    `protocol` is grpc, rest or websocket.
+    """
+    protocol = protocol or os.environ.get(PROTOCOL_VARIABLE, "grpc")
+    host = Host(agent, max_episodes=max_episodes, batch_window=batch_window)
+    if protocol == "grpc":
+        server = GrpcServer(host, address or address_from_environment())
+    else:
+        raise SdkError(f"There is no protocol {protocol!r}; choose among grpc, rest, websocket.")
+    _stop_on_signals(server)
+    host.start()
+    server.wait()
+
+
+def _stop_on_signals(server: GrpcServer) -> None:
+    """End in order when the container is stopped."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+
+    def stop(number: int, frame: object) -> None:
+        threading.Thread(target=server.stop).start()  # never wait inside a signal handler
+
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, stop)
+
+
+def address_from_environment() -> str:
+    socket = os.environ.get(SOCKET_VARIABLE)
+    return f"unix:{socket}" if socket else os.environ.get(ADDRESS_VARIABLE, DEFAULT_ADDRESS)

@@ -1,0 +1,114 @@
+"""Why an episode or a submission ended early: one named cause each, with what the team can do next.
+
+An agent's fault ends its episode, which is scored as it stands; the run goes on. `infrastructure` is
+ours: retried, never scored, never charged to a quota.
+"""
+
+from enum import StrEnum
+from typing import ClassVar
+
+from nav_eval.errors import NavEvalError
+
+
+class Cause(StrEnum):
+    """What ended it."""
+
+    IMAGE_INVALID = "image_invalid"  #: the upload is no image that we can run
+    AGENT_START_TIMEOUT = "agent_start_timeout"  #: the agent did not become ready in time
+    AGENT_CRASH = "agent_crash"  #: the agent's process ended, or its code raised an error
+    AGENT_OOM = "agent_oom"  #: it asked for more memory than it may have
+    AGENT_TIMEOUT = "agent_timeout"  #: no reply within the time for one reset, one action or the episode
+    PROTOCOL_ERROR = "protocol_error"  #: the reply is not what agent.proto or the task allows
+    CANCELLED = "cancelled"  #: the team or the organiser stopped it
+    INFRASTRUCTURE = "infrastructure"  #: our fault: retried, never scored, never charged
+
+    @property
+    def advice(self) -> str:
+        """One sentence that tells the team what to do next."""
+        return _ADVICE[self]
+
+    @property
+    def is_ours(self) -> bool:
+        """Retried, never scored, never charged to a quota."""
+        return self is Cause.INFRASTRUCTURE
+
+
+_ADVICE = {
+    Cause.IMAGE_INVALID: "Build for linux/amd64, save one image with `docker save`, and upload again.",
+    Cause.AGENT_START_TIMEOUT: "Serve first and load weights afterwards; `nav-eval-sdk check` shows when it answers.",
+    Cause.AGENT_CRASH: "Read the end of the agent's log, where the error stands; `nav-eval-sdk check` shows it too.",
+    Cause.AGENT_OOM: "Lower the batch size or the model's size, or free what an episode leaves behind.",
+    Cause.AGENT_TIMEOUT: "Make `act` faster, or answer several actions at once; `nav-eval-sdk check` prints the times.",
+    Cause.PROTOCOL_ERROR: "Run `nav-eval-sdk check` on the agent: it names the reply that is wrong and how to fix it.",
+    Cause.CANCELLED: "Submit again when you are ready.",
+    Cause.INFRASTRUCTURE: "Nothing: the evaluation is repeated by itself and your quota is untouched.",
+}
+
+
+class AgentFailure(NavEvalError):
+    """An episode cannot go on; `cause` says whose fault it is."""
+
+    cause: ClassVar[Cause] = Cause.INFRASTRUCTURE
+
+
+class ImageInvalid(AgentFailure):
+    """The image cannot be run."""
+
+    cause = Cause.IMAGE_INVALID
+
+
+class AgentStartTimeout(AgentFailure):
+    """The agent did not become ready in time."""
+
+    cause = Cause.AGENT_START_TIMEOUT
+
+
+class AgentCrash(AgentFailure):
+    """The agent ended, or its code raised an error."""
+
+    cause = Cause.AGENT_CRASH
+
+
+class AgentOutOfMemory(AgentFailure):
+    """The agent ran out of memory."""
+
+    cause = Cause.AGENT_OOM
+
+
+class AgentTimeout(AgentFailure):
+    """The agent did not reply in time."""
+
+    cause = Cause.AGENT_TIMEOUT
+
+
+class ProtocolError(AgentFailure):
+    """The agent's reply is not what the protocol or the task allows."""
+
+    cause = Cause.PROTOCOL_ERROR
+
+
+class Cancelled(AgentFailure):
+    """The evaluation was stopped."""
+
+    cause = Cause.CANCELLED
+
+
+class InfrastructureFailure(AgentFailure):
+    """The evaluator failed; the agent is not to blame."""
+
+    cause = Cause.INFRASTRUCTURE
+
+
+FAILURES: dict[Cause, type[AgentFailure]] = {
+    failure.cause: failure
+    for failure in (
+        ImageInvalid,
+        AgentStartTimeout,
+        AgentCrash,
+        AgentOutOfMemory,
+        AgentTimeout,
+        ProtocolError,
+        Cancelled,
+        InfrastructureFailure,
+    )
+}

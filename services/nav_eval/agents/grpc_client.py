@@ -1,0 +1,201 @@
+"""Agents that serve agent.proto, over TCP or a Unix socket."""
+
+import stat
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import grpc
+
+from nav_eval.agents._generated import agent_pb2 as pb
+from nav_eval.agents._generated import health_pb2
+from nav_eval.agents.client import AgentClient, Health
+from nav_eval.agents.description import AgentDescription
+from nav_eval.agents.failures import AgentFailure, AgentStartTimeout, ProtocolError
+from nav_eval.agents.grpc_sessions import GrpcSession, StreamSession, StreamUnsupported, UnarySession
+from nav_eval.agents.grpc_status import ConnectionLost, failure_of, parsed
+from nav_eval.agents.interface import TaskInterface
+from nav_eval.agents.retrying import retrying
+from nav_eval.agents.settings import ClientSettings
+from nav_eval.agents.shared_memory import RingPool
+from nav_eval.agents.translation import describe_request, description_of
+from nav_eval.agents.watchdog import Watchdog
+from nav_eval.dataset.episode import PublicEpisode
+
+SERVICE = "/nav_eval.v1.Agent"
+HEALTH_CHECK = "/grpc.health.v1.Health/Check"
+ONE_TRY = 1.0  #: seconds to wait for a sign of life before looking whether the process still lives
+SLOTS = 4  #: observations that fit into a ring: one in question, the others for an agent that holds on
+
+_NOBODY_THERE = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+
+
+def not_known() -> AgentFailure | None:
+    """The autopsy of an agent whose process we do not see."""
+    return None
+
+
+class GrpcAgentClient(AgentClient):
+    """The evaluator's end of agent.proto."""
+
+    def __init__(
+        self,
+        target: str,
+        settings: ClientSettings,
+        *,
+        autopsy: Callable[[], AgentFailure | None] = not_known,
+        streams: bool = True,
+    ) -> None:
+        """`target` is `host:port` or `unix:/path`; `autopsy` says how the agent ended, if it has ended."""
+        super().__init__(settings)
+        self._target = target
+        self._autopsy = autopsy
+        self._streams = streams
+        self._watchdog = Watchdog()
+        self._rings: RingPool | None = None
+        self._channel = grpc.insecure_channel(target, options=_channel_options(settings))
+        self._stub = _Stub(self._channel)
+
+    def health_check(self) -> Health:
+        try:
+            self._check_socket()
+            data = self._stub.health(health_pb2.HealthCheckRequest(), timeout=ONE_TRY)
+        except grpc.RpcError as error:
+            if error.code() is grpc.StatusCode.UNIMPLEMENTED:
+                return Health.SERVING
+            return Health.UNREACHABLE if error.code() in _NOBODY_THERE else Health.STARTING
+        except AgentFailure:
+            return Health.UNREACHABLE
+        status = parsed(health_pb2.HealthCheckResponse, data).status
+        return Health.SERVING if status == health_pb2.HealthCheckResponse.SERVING else Health.STARTING
+
+    def close(self) -> None:
+        self._channel.close()
+        self._watchdog.close()
+        if self._rings is not None:
+            self._rings.close()
+
+    def _describe(self, task: TaskInterface) -> AgentDescription:
+        self._wait_until_ready()
+        if self._rings is not None:
+            self._rings.close()
+        self._rings = self._new_rings(task, slots=SLOTS)
+        ring = self._rings.take() if self._rings is not None else None
+        request = describe_request(task, settings=self.settings, ring=ring)
+        reply = retrying(lambda: self._ask_to_describe(request), on=ConnectionLost, settings=self.settings)
+        description = description_of(reply, proof=ring.proof if ring is not None else None)
+        self._prepare_rings(task, description)
+        return description
+
+    def _ask_to_describe(self, request: pb.DescribeRequest) -> pb.DescribeReply:
+        try:
+            return parsed(pb.DescribeReply, self._stub.describe(request, timeout=self.settings.connect_timeout))
+        except grpc.RpcError as error:
+            if error.code() is grpc.StatusCode.UNIMPLEMENTED:
+                return pb.DescribeReply()
+            failure = failure_of(error, doing="answering Describe")
+            raise (self._autopsy() or failure) if isinstance(failure, ConnectionLost) else failure from None
+
+    def _prepare_rings(self, task: TaskInterface, description: AgentDescription) -> None:
+        """Rings that fit what the agent asked for, now that this is known."""
+        if self._rings is not None:
+            self._rings.close()
+            self._rings = None
+        if description.shared_memory:
+            chunk = min(description.max_actions, self.settings.max_actions) if description.wants_between else 1
+            self._rings = self._new_rings(description.wanted(task), slots=SLOTS + chunk - 1)
+
+    def _new_rings(self, task: TaskInterface, *, slots: int) -> RingPool | None:
+        if not self.settings.shared_memory:
+            return None
+        return RingPool(task.sensors, slots=slots, directory=self.settings.shared_memory_dir)
+
+    def _open(self, episode: PublicEpisode, *, task: TaskInterface, description: AgentDescription) -> GrpcSession:
+        common: dict[str, Any] = {
+            "task": task,
+            "description": description,
+            "settings": self.settings,
+            "stub": self._stub,
+            "rings": self._rings,
+            "autopsy": self._autopsy,
+        }
+        return retrying(lambda: self._open_once(episode, common), on=ConnectionLost, settings=self.settings)
+
+    def _open_once(self, episode: PublicEpisode, common: dict[str, Any]) -> GrpcSession:
+        if self._streams:
+            try:
+                stream = StreamSession(watchdog=self._watchdog, **common)
+                stream.reset(episode)
+            except StreamUnsupported:
+                self._streams = False
+            else:
+                return stream
+        unary = UnarySession(**common)
+        unary.reset(episode)
+        return unary
+
+    def _wait_until_ready(self) -> None:
+        deadline = time.monotonic() + self.settings.connect_timeout
+        while (health := self.health_check()) is not Health.SERVING:
+            ended = self._autopsy()
+            if ended is not None:
+                raise ended
+            if time.monotonic() >= deadline:
+                state = "says that it is not ready" if health is Health.STARTING else "does not answer"
+                raise AgentStartTimeout(
+                    f"The agent at {self._target} still {state} after {self.settings.connect_timeout:g} s."
+                )
+            time.sleep(min(0.02, self.settings.connect_timeout / 10))
+
+    def _check_socket(self) -> None:
+        """An agent owns the directory of its socket: a link there could lead to a socket of ours."""
+        if not self._target.startswith("unix:"):
+            return
+        path = Path(self._target.removeprefix("unix:"))
+        try:
+            mode = path.lstat().st_mode
+        except OSError:
+            raise ConnectionLost(f"There is no socket {path} yet.") from None
+        if not stat.S_ISSOCK(mode):
+            raise ProtocolError(f"{path} is no socket; serve on exactly this path.")
+
+
+class _Stub:
+    """The methods of the service by their names on the wire; replies stay bytes until we parse them."""
+
+    def __init__(self, channel: grpc.Channel) -> None:
+        def unary(path: str) -> Any:  # noqa: ANN401
+            return channel.unary_unary(path, request_serializer=_serialized, response_deserializer=_as_it_came)
+
+        self.health = unary(HEALTH_CHECK)
+        self.describe = unary(f"{SERVICE}/Describe")
+        self.reset = unary(f"{SERVICE}/Reset")
+        self.act = unary(f"{SERVICE}/Act")
+        self.end = unary(f"{SERVICE}/End")
+        self.episode: Any = channel.stream_stream(
+            f"{SERVICE}/Episode", request_serializer=_serialized, response_deserializer=_as_it_came
+        )
+
+
+def _as_it_came(data: bytes) -> bytes:
+    return data
+
+
+def _serialized(message: Any) -> bytes:  # noqa: ANN401
+    data: bytes = message.SerializeToString()
+    return data
+
+
+def _channel_options(settings: ClientSettings) -> list[tuple[str, Any]]:
+    return [
+        ("grpc.max_send_message_length", -1),
+        ("grpc.max_receive_message_length", settings.max_reply_bytes),
+        ("grpc.initial_reconnect_backoff_ms", 50),
+        ("grpc.min_reconnect_backoff_ms", 50),
+        ("grpc.max_reconnect_backoff_ms", 500),
+        ("grpc.enable_http_proxy", 0),
+        ("grpc.enable_retries", 0),  # a lost Act must not be sent twice behind our back
+        ("grpc.default_authority", "agent"),  # a socket's path is no host name: some servers refuse it
+        ("grpc.use_local_subchannel_pool", 1),  # two clients of one address share nothing
+    ]
