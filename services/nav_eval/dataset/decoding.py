@@ -85,9 +85,10 @@ def _explain_value(message: str, tree: Json, *, place: Place) -> DatasetError:
 
 def _named(place: Place, tree: Json) -> Place:
     """A record that carries its own name is called by it."""
-    if not isinstance(tree, dict):
+    named = tree.get("public", tree) if isinstance(tree, dict) else None
+    if not isinstance(named, dict):
         return place
-    name = next((tree[key] for key in _NAMES if isinstance(tree.get(key), str | int)), None)
+    name = next((named[key] for key in _NAMES if isinstance(named.get(key), str | int)), None)
     return place if name is None else place.episode(name)
 
 

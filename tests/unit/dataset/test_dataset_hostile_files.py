@@ -2,11 +2,14 @@
 
 import gzip
 import json
+import math
 import tracemalloc
 import zlib
 
 import pytest
 from dataset_factories import r2r_document, r2r_episode, without, write_json
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from nav_eval.dataset.dataset import load_dataset, stream_episodes
 from nav_eval.dataset.request import DatasetRequest
@@ -233,3 +236,26 @@ def test_a_long_file_is_streamed_in_little_memory(tmp_path):
         assert sum(1 for _ in stream_episodes(request)) == 2_001
 
     assert peak_memory(count) < 2 * MIB  # the ids are remembered, the episodes are not
+
+
+@given(data=st.data(), streamed=st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_any_damage_gives_a_refusal_or_sound_episodes(tmp_path_factory, data, streamed):
+    text = bytearray(
+        json.dumps(r2r_document(r2r_episode(1), r2r_episode(2, instruction={"instruction_text": "Go."}))).encode()
+    )
+    for _ in range(data.draw(st.integers(1, 3))):
+        start = data.draw(st.integers(0, len(text)))
+        end = data.draw(st.integers(start, min(len(text), start + 20)))
+        text[start:end] = data.draw(
+            st.sampled_from([b"", b'"', b"{", b"]", b"\\", b",", b"NaN", b"1e999", b"\xff", b"null"])
+        )
+    path = tmp_path_factory.getbasetemp() / "damaged.json"
+    path.write_bytes(bytes(text))
+    message, episodes = "", ()
+    try:
+        episodes = load(path, limits=STREAMED if streamed else ReadLimits())
+    except DatasetError as refusal:
+        message = str(refusal)
+    assert bool(episodes) != (str(path) in message)
+    assert all(math.isfinite(x) for episode in episodes for x in episode.start_position + episode.start_rotation)

@@ -197,7 +197,10 @@ def line(**changes):
         ({"episodes": [line()]}, "missing required field `format`"),
         ({"format": "nav_eval", "version": 2, "episodes": [line()]}, "version is 2: invalid enum value 2"),
         ({"format": "r2r", "version": 1, "episodes": [line()]}, "format is \"r2r\": invalid enum value 'r2r'"),
-        ({"format": "nav_eval", "version": 1, "episodes": [line(privat={})]}, "contains unknown field `privat`"),
+        (
+            {"format": "nav_eval", "version": 1, "episodes": [line(privat={})]},
+            "episode 'a': object contains unknown field `privat`",
+        ),
         ({"format": "nav_eval", "version": 1, "episodes": [line(public={})]}, "episodes[0]: public: object missing"),
         ({"format": "nav_eval", "version": 1, "episodes": {}}, "expected '[', found '{'"),
         ([line()], "at byte 0 expected '{', found '['"),
