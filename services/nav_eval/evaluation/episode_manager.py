@@ -1,0 +1,98 @@
+"""Which episode is where: waiting, being played, finished.
+
+Every episode is finished exactly once. One that failed by our fault goes back to the end of the line,
+a few times; after that it is finished as failed, unscored, so that the run comes to its end.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Iterable
+from enum import StrEnum
+
+from nav_eval.agents.failures import Cause
+from nav_eval.dataset.episode import Episode
+from nav_eval.evaluation.results import EpisodeResult, EpisodeStatus
+
+ATTEMPTS = 3
+
+
+class EpisodeState(StrEnum):
+    PENDING = "pending"  #: nobody plays it yet
+    RUNNING = "running"  #: somebody plays it
+    COMPLETED = "completed"  #: it came to its end
+    FAILED = "failed"  #: a fault ended it
+    TIMEOUT = "timeout"  #: the clock ended it
+
+
+_FINAL = {
+    EpisodeStatus.COMPLETED: EpisodeState.COMPLETED,
+    EpisodeStatus.TIMEOUT: EpisodeState.TIMEOUT,
+    EpisodeStatus.FAILED: EpisodeState.FAILED,
+    EpisodeStatus.CANCELLED: EpisodeState.FAILED,
+}
+
+
+class EpisodeManager:
+    """Hands out episodes to whoever plays them; may be used by several threads."""
+
+    def __init__(self, episodes: Iterable[Episode] = (), *, attempts: int = ATTEMPTS) -> None:
+        self._lock = threading.Lock()
+        self._attempts_allowed = attempts
+        self._waiting: deque[Episode] = deque()
+        self._running: dict[str, Episode] = {}
+        self._attempts: dict[str, int] = {}
+        self._results: dict[str, EpisodeResult] = {}
+        self.states: dict[str, EpisodeState] = {}
+        self.submit_episodes(episodes)
+
+    def submit_episodes(self, episodes: Iterable[Episode]) -> None:
+        with self._lock:
+            for episode in episodes:
+                self._waiting.append(episode)
+                self.states[episode.episode_id] = EpisodeState.PENDING
+
+    def take(self) -> Episode | None:
+        """The next episode to play; None while nothing waits."""
+        with self._lock:
+            if not self._waiting:
+                return None
+            episode = self._waiting.popleft()
+            self._running[episode.episode_id] = episode
+            self._attempts[episode.episode_id] = self._attempts.get(episode.episode_id, 0) + 1
+            self.states[episode.episode_id] = EpisodeState.RUNNING
+            return episode
+
+    def finish(self, result: EpisodeResult) -> bool:
+        """Take a result; True if the episode is finished, False if it is to be played again."""
+        with self._lock:
+            episode = self._running.pop(result.episode_id)
+            if result.cause == Cause.INFRASTRUCTURE and self._attempts[result.episode_id] < self._attempts_allowed:
+                self._waiting.append(episode)
+                self.states[result.episode_id] = EpisodeState.PENDING
+                return False
+            self._results[result.episode_id] = result
+            self.states[result.episode_id] = _FINAL[result.status]
+            return True
+
+    def lose(self, episode_id: str, *, detail: str) -> EpisodeResult | None:
+        """Whoever played this is gone; the result if that was the last attempt."""
+        scene = self._running[episode_id].scene_id
+        result = EpisodeResult(
+            episode_id=episode_id,
+            scene_id=scene,
+            status=EpisodeStatus.FAILED,
+            cause=Cause.INFRASTRUCTURE,
+            detail=detail,
+            metrics={},
+            num_steps=0,
+        )
+        return result if self.finish(result) else None
+
+    def get_results(self) -> list[EpisodeResult]:
+        with self._lock:
+            return list(self._results.values())
+
+    @property
+    def is_done(self) -> bool:
+        with self._lock:
+            return not self._waiting and not self._running
