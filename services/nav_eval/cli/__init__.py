@@ -13,6 +13,7 @@ from nav_eval.cli.compare import compare
 from nav_eval.cli.config import app as config
 from nav_eval.cli.episodes import app as episodes
 from nav_eval.cli.report import report
+from nav_eval.cli.scenes import app as scenes
 from nav_eval.cli.score import score
 from nav_eval.errors import NavEvalError
 
@@ -29,6 +30,7 @@ app.command()(report)
 app.command()(compare)
 app.add_typer(config, name="config")
 app.add_typer(episodes, name="episodes")
+app.add_typer(scenes, name="scenes")
 
 
 @app.callback(invoke_without_command=True)

@@ -101,6 +101,8 @@ class SceneReport:
     notes: tuple[str, ...] = ()  #: what was done on purpose (up axis turned, recentred, …)
     warnings: tuple[str, ...] = ()  #: what was left out, one sentence each
     file_triangles: int = 0  #: triangles in the file, those without area included
+    meshes: int = 0  #: pieces that were placed, every instance counted
+    up: str = ""  #: which axis of the file is up, and who says so
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

@@ -2,12 +2,11 @@
 
 A scene names its buffers and pictures by URI. Only files below the scene's own folder are opened:
 no absolute paths, no `..`, no URL schemes, no symbolic links that lead out. Every byte read is
-counted against the limits and remembered, so that the digest covers exactly what made the scene.
+counted against the limits.
 """
 
 import base64
 import binascii
-import hashlib
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
@@ -31,7 +30,6 @@ class SceneFolder:
         self.limits = limits
         self._root = path.parent.resolve()
         self._bytes_read = 0
-        self._digests: dict[str, str] = {}
 
     def read_main(self) -> bytes:
         """The scene file itself."""
@@ -60,13 +58,6 @@ class SceneFolder:
                 return candidate, path
         return unquote(name), self._confined(unquote(name), uri)
 
-    def digest(self) -> str:
-        """SHA-256 over the names and contents of everything read so far."""
-        total = hashlib.sha256()
-        for name, content in sorted(self._digests.items()):
-            total.update(f"{name}\0{content}\n".encode(errors="surrogatepass"))
-        return total.hexdigest()
-
     def _confined(self, name: str, uri: str) -> Path:
         if "\0" in name or ".." in PurePosixPath(name).parts or PurePosixPath(name).is_absolute():
             raise self._forbidden(uri)
@@ -88,7 +79,6 @@ class SceneFolder:
                 content = stream.read(self.limits.file_bytes + 1)
         except OSError as error:
             raise SceneError(f"{self.path}: cannot read {name!r}: {error.strerror}.") from error
-        self._digests[name] = hashlib.sha256(content).hexdigest()
         return content
 
     def _count(self, size: int) -> None:

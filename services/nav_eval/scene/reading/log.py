@@ -12,6 +12,8 @@ class ReadLog:
     def __init__(self, source: str) -> None:
         self.source = source
         self.triangles = 0
+        self.meshes = 0
+        self.up = ""
         self._notes: dict[str, None] = {}
         self._warnings: dict[str, None] = {}
 
@@ -29,4 +31,6 @@ class ReadLog:
             notes=tuple(self._notes),
             warnings=tuple(self._warnings),
             file_triangles=self.triangles,
+            meshes=self.meshes,
+            up=self.up,
         )

@@ -60,10 +60,9 @@ def orient(
     frame = choose_frame(scene, path=path, up=up, config=config)
     matrix = np.eye(4)
     matrix[:3, :3] = rotation(frame) @ np.diag(_scales(scale, config, log))
+    log.up = f"{_spoken(frame.up)} ({frame.reason})"
     if not np.allclose(rotation(frame), np.eye(3)):
-        log.note(f"Up is {_spoken(frame.up)} in the file ({frame.reason}); turned to Y up.")
-    elif frame.reason:
-        log.note(f"Up is +Y ({frame.reason}).")
+        log.note(f"Up is {log.up} in the file; turned to +Y.")
     return (scene, matrix) if np.array_equal(matrix, np.eye(4)) else (_moved(scene, matrix), matrix)
 
 
@@ -74,13 +73,19 @@ def choose_frame(scene: Scene, *, path: Path, up: str, config: StageConfig | Non
     if config is not None and (config.up or config.gravity):
         return _configured(config)
     suffix = path.suffix.lower()
-    dataset = next((name for name, pattern in Z_UP_NAMES.items() if pattern.search(path.absolute().as_posix())), None)
+    dataset = dataset_named_like(path)
     expected = "z" if dataset else FORMAT_UP[suffix]
     voted = vote(Shape(scene), expected=expected, decisive=DECISIVE[suffix])
     if voted != expected:
         return Frame(up=AXES[voted], front=_front(voted), reason="its floors are the largest level surfaces")
     reason = f"named like a {dataset} scene" if dataset else f"the rule for {suffix} files"
     return Frame(up=AXES[expected], front=_front(expected), reason=reason)
+
+
+def dataset_named_like(path: Path) -> str | None:
+    """The Z-up data set whose naming convention the path follows."""
+    name = path.absolute().as_posix()
+    return next((dataset for dataset, pattern in Z_UP_NAMES.items() if pattern.search(name)), None)
 
 
 def vote(shape: Shape, *, expected: str, decisive: float) -> str:

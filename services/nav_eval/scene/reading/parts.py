@@ -52,6 +52,8 @@ class PartList:
         parts = self._parts
         if not parts:
             raise SceneError(f"{self._log.source}: there is not a single triangle in it.")
+        self._log.meshes = len(parts)
+        self._log.triangles = self._triangles
         check_limit(len(materials), limit=self._limits.materials, what="materials", source=self._log.source)
         counts = [len(part.triangles) for part in parts]
         starts = np.cumsum([0, *(len(part.positions) for part in parts[:-1])]).astype(np.uint32)

@@ -41,7 +41,6 @@ def read_scene(
     if reader is None:
         raise SceneError(f"{path}: unknown kind of scene file. Known: {', '.join(sorted(READERS))}.")
     scene = reader(folder.read_main(), folder=folder, log=log)
-    log.triangles = len(scene.triangles)
     config = read_stage_config(folder)
     scene = _lit_as_configured(drop_broken_triangles(scene, log), config)
     scene, to_world = orient(scene, path=path, up=up, scale=scale, config=config, log=log)

@@ -1,0 +1,57 @@
+"""`nav-eval scenes …`: look into scene files."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+app = typer.Typer(no_args_is_help=True, help="Look into scene files.")
+
+
+@app.command()
+def inspect(
+    file: Annotated[Path, typer.Argument(help="A .glb, .gltf, .ply or .obj file.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    up: Annotated[str, typer.Option(help="Which way is up in the file: auto, x, y, z, -y, … or x,y,z.")] = "auto",
+    scale: Annotated[float | None, typer.Option(help="Metres per unit of the file.")] = None,
+) -> None:
+    """Read FILE and say what is in it, what was converted and what was left out."""
+    from nav_eval.scene.reading import inspect_scene, read_scene, scene_digest
+
+    inspection = inspect_scene(read_scene(file, up=up, scale=scale))
+    figures = {**inspection.as_dict(), "digest": scene_digest(file)}
+    if as_json:
+        typer.echo(json.dumps(figures, indent=2, ensure_ascii=False))
+        return
+    console = Console()
+    console.print(_table(figures))
+    for note in inspection.notes:
+        console.print(f"note: {note}", markup=False, highlight=False, soft_wrap=True)
+    for warning in inspection.warnings:
+        console.print(f"warning: {warning}", markup=False, highlight=False, style="yellow", soft_wrap=True)
+
+
+def _table(figures: dict[str, object]) -> Table:
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    for name, value in figures.items():
+        if name not in ("notes", "warnings"):
+            table.add_row(name.replace("_", " "), _shown(value))
+    return table
+
+
+def _shown(value: object) -> str:
+    match value:
+        case None:
+            return "unclear"
+        case int():
+            return f"{value:,}"
+        case tuple():
+            return ", ".join(f"{part:g}" if isinstance(part, float) else str(part) for part in value) or "none"
+        case dict():
+            return ", ".join(f"{name} {count}" for name, count in list(value.items())[:20]) or "none"
+    return str(value)
