@@ -44,6 +44,11 @@ FORMAT_UP = {".glb": "y", ".gltf": "y", ".obj": "y", ".ply": "z"}
 DECISIVE = {".glb": 1.4, ".gltf": 1.4, ".obj": 1.15, ".ply": 1.15}
 
 
+#: Shares of all surface: a building has more level surface than this, and a tilted one that much askew.
+HARDLY_ANY, MUCH = 0.05, 0.2
+UPRIGHT = 0.985  # cosine of ten degrees
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Frame:
     """How a file's axes lie in the world."""
@@ -75,7 +80,9 @@ def choose_frame(scene: Scene, *, path: Path, up: str, config: StageConfig | Non
     suffix = path.suffix.lower()
     dataset = dataset_named_like(path)
     expected = "z" if dataset else FORMAT_UP[suffix]
-    voted = vote(Shape(scene), expected=expected, decisive=DECISIVE[suffix])
+    shape = Shape(scene)
+    refuse_tilted(scene, shape, expected=expected, source=str(path))
+    voted = vote(shape, expected=expected, decisive=DECISIVE[suffix])
     if voted != expected:
         return Frame(up=AXES[voted], front=_front(voted), reason="its floors are the largest level surfaces")
     reason = f"named like a {dataset} scene" if dataset else f"the rule for {suffix} files"
@@ -101,6 +108,22 @@ def vote(shape: Shape, *, expected: str, decisive: float) -> str:
         if there.score > decisive * here.score and lower and storeyed:
             return axis
     return expected
+
+
+def refuse_tilted(scene: Scene, shape: Shape, *, expected: str, source: str) -> None:
+    """Refuse a building whose floors are square to no axis: nobody could stand in it."""
+    lower, upper = scene.bounds
+    building = np.sort(upper - lower)[1] >= 2.5 and len(scene.triangles) >= 200
+    if not building or shape.level_share("xyz".index(expected)) > HARDLY_ANY:
+        return
+    direction, share = shape.strongest_plane()
+    askew = np.abs(direction).max() < UPRIGHT
+    if askew and share > max(MUCH, *(shape.level_share(axis) for axis in range(3))):
+        x, y, z = direction
+        raise SceneError(
+            f"{source}: no axis of the file is vertical; its largest surfaces face ({x:.3f}, {y:.3f}, {z:.3f}). "
+            f'If that is up, pass up="{x:.3f},{y:.3f},{z:.3f}"; if it is down, the same with the signs turned.'
+        )
 
 
 def rotation(frame: Frame) -> NDArray[np.float64]:

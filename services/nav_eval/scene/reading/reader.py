@@ -13,10 +13,10 @@ from nav_eval.scene.reading.gltf import read_gltf
 from nav_eval.scene.reading.limits import ReadLimits
 from nav_eval.scene.reading.log import ReadLog
 from nav_eval.scene.reading.obj import read_obj
-from nav_eval.scene.reading.orientation import orient
+from nav_eval.scene.reading.orientation import dataset_named_like, orient
 from nav_eval.scene.reading.plausibility import check_plausible
 from nav_eval.scene.reading.ply import read_ply
-from nav_eval.scene.reading.stage_config import StageConfig, read_stage_config
+from nav_eval.scene.reading.stage_config import read_stage_config
 
 
 class Reader(Protocol):
@@ -42,14 +42,18 @@ def read_scene(
         raise SceneError(f"{path}: unknown kind of scene file. Known: {', '.join(sorted(READERS))}.")
     scene = reader(folder.read_main(), folder=folder, log=log)
     config = read_stage_config(folder)
-    scene = _lit_as_configured(drop_broken_triangles(scene, log), config)
+    scene = drop_broken_triangles(scene, log)
+    if (config is not None and config.flat) or dataset_named_like(path):
+        scene = _unlit(scene, log)
     scene, to_world = orient(scene, path=path, up=up, scale=scale, config=config, log=log)
     check_plausible(scene, log)
     scene = annotate(scene, folder=folder, to_world=to_world, log=log)
     return replace(scene, report=log.report())
 
 
-def _lit_as_configured(scene: Scene, config: StageConfig | None) -> Scene:
-    if config is None or not config.flat:
+def _unlit(scene: Scene, log: ReadLog) -> Scene:
+    """Colours as they are: in a scan, the light of the day is in the picture already."""
+    if all(material.unlit for material in scene.materials):
         return scene
+    log.note("Shown without lights, as the stage config or the data set wants it.")
     return replace(scene, materials=tuple(replace(material, unlit=True) for material in scene.materials))

@@ -74,6 +74,26 @@ class Shape:
             self._axes[axis] = self._gather(axis)
         return self._axes[axis]
 
+    def level_share(self, axis: int) -> float:
+        """How much of all surface is square to an axis."""
+        total = float(self._areas.sum())
+        return self.along(axis).level_area / total if total else 0.0
+
+    def strongest_plane(self) -> tuple[NDArray[np.float64], float]:
+        """The direction that most surface faces (or turns its back to), and how much of all surface that is."""
+        axis = np.abs(self.normals).argmax(axis=1)[:, None]
+        unsigned = self.normals * np.sign(np.take_along_axis(self.normals, axis, axis=1))
+        cells, cell = np.unique(np.rint(unsigned * 8).astype(np.int8), axis=0, return_inverse=True)
+        areas = np.bincount(cell.ravel(), self._areas)
+        center = cells[areas.argmax()] / np.linalg.norm(cells[areas.argmax()])
+        members = np.abs(self.normals @ center) > FLATNESS
+        along = self.normals[members] * np.sign(self.normals[members] @ center)[:, None]
+        direction = (along * self._areas[members, None]).sum(axis=0)
+        # Tables and seats are seen from above: the side with more surface is up.
+        facing = float((np.sign(self.normals[members] @ direction) * self._areas[members]).sum())
+        direction *= (1.0 if facing >= 0 else -1.0) / np.linalg.norm(direction)
+        return direction, float(self._areas[members].sum() / self._areas.sum())
+
     def _gather(self, axis: int) -> AxisEvidence:
         heights = self._scene.positions[:, axis][self._scene.triangles].astype(np.float64)
         low, high = self._span(heights)

@@ -46,7 +46,7 @@ def convert_material(document: Document, material: schema.Material, *, texture: 
     if _is_glass(document, material):
         mode, alpha = AlphaMode.BLEND, alpha * _glass_cover(material)
     if material.emissive_texture is not None and any(material.emissive_factor) and not unlit:
-        document.log.warn(f"Material {material.name!r}: its emissive picture is left out, its mean glow too.")
+        document.log.warn(f"Material {material.name!r}: its emissive picture is left out.")
     glow = not unlit and material.emissive_texture is None
     return Material(
         name=material.name,
