@@ -115,12 +115,12 @@ def _write(text: str, out: Path) -> None:
     if str(out) == "-":
         typer.echo(text, nl=False)
         return
+    if out.exists():
+        raise ConfigError(f"{out} exists already; choose another name, or --out.")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with out.open("x", encoding="utf-8") as file:
             file.write(text)
-    except FileExistsError:
-        raise ConfigError(f"{out} exists already; choose another name, or --out.") from None
     except OSError as error:
         raise ConfigError(f"{out} cannot be written: {error.strerror}.") from error
     typer.echo(f"wrote {out}")

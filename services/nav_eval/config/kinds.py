@@ -69,7 +69,7 @@ KINDS: dict[str, Kind] = {
 
 #: Keys that seed 004 writes beside `benchmark:` and seed 003 inside it.
 BENCHMARK_SECTIONS = frozenset(BenchmarkConfig.model_fields) | {"extends", *BenchmarkConfig.aliases}
-_ONLY_IN_BENCHMARKS = frozenset({"benchmark", "dataset", "evaluation", "output", "agent_service"})
+_ONLY_IN_BENCHMARKS = frozenset({"benchmark", "extends", "dataset", "evaluation", "output", "agent_service"})
 
 
 def kind_of(layer: Layer, *, source: str) -> Kind:
@@ -105,7 +105,7 @@ def unwrapped(layer: Layer, kind: Kind, *, source: str) -> Layer:
 
 def _unwrapped_benchmark(layer: Layer, *, source: str) -> Layer:
     found = kind_of(layer, source=source)
-    if found.name != "benchmark" and not layer.tree.keys() <= BENCHMARK_SECTIONS:
+    if found.name != "benchmark":
         raise ConfigError(f"{source} holds a {found.name}, but a benchmark is wanted (`benchmark:`).")
     body = _body(layer, "benchmark", KINDS["benchmark"]) if "benchmark" in layer.tree else Layer({}, {})
     tree, origins = dict(body.tree), dict(body.origins)
@@ -119,7 +119,7 @@ def _unwrapped_benchmark(layer: Layer, *, source: str) -> Layer:
             )
         if key in tree:
             raise ConfigError(
-                f"{layer.origin((key,))}: {key} is given inside `benchmark:` ({origins[key,].line}) and beside it."
+                f"{layer.origin((key,))}: {key} is given inside `benchmark:` (line {origins[key,].line}) and beside it."
             )
         tree[key] = value
         origins |= {path: origin for path, origin in layer.origins.items() if path[:1] == (key,)}

@@ -18,7 +18,7 @@ def put_over(base: Layer, over: Layer, *, replacing: Collection[str] = ()) -> La
     replaced: list[KeyPath] = [(key,) for key in replacing]
     tree = _merge(kept, over.tree, (), replaced)
     origins = {path: origin for path, origin in base.origins.items() if not _inside(path, replaced)}
-    return Layer(tree, origins | {path: origin for path, origin in over.origins.items() if path})
+    return Layer(tree, origins | over.origins)
 
 
 def nested(path: KeyPath, value: object, origin: Origin) -> Layer:

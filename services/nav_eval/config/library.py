@@ -8,7 +8,7 @@ from pathlib import Path
 import nav_eval
 from nav_eval.config.kinds import KINDS, Kind
 from nav_eval.config.origin import Origin
-from nav_eval.config.schema.base import did_you_mean
+from nav_eval.config.schema.base import suggestion
 from nav_eval.errors import ConfigError
 
 SUFFIXES = (".yaml", ".yml")
@@ -55,11 +55,7 @@ class Library:
             for suffix in SUFFIXES:
                 if (path := folder / f"{reference}{suffix}").is_file():
                     return path
-        known = self.names(kind)
-        listed = ", ".join(known) or "none"
-        raise ConfigError(
-            f"{where}there is no {kind.name} {reference!r}.{did_you_mean(reference, known)} Known: {listed}."
-        )
+        raise ConfigError(f"{where}there is no {kind.name} {reference!r}.{suggestion(reference, self.names(kind))}")
 
     def names(self, kind: Kind) -> list[str]:
         """Every name of a kind, over all roots."""

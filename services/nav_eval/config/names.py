@@ -7,6 +7,7 @@ names can be read without importing the plug-in.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cache
 from importlib.metadata import entry_points
 from types import MappingProxyType
 
@@ -44,16 +45,13 @@ class Names:
     backends: frozenset[str] = BACKENDS
 
     @classmethod
+    @cache
     def installed(cls) -> "Names":
         """The built-in names and those of every installed plug-in."""
-        built_in = cls()
+        built_in, plugins = cls(), entry_points()
         return cls(
             **{
-                field.name: getattr(built_in, field.name) | _plugin_names(ENTRY_POINT_GROUPS[field.name])
+                field.name: getattr(built_in, field.name) | plugins.select(group=ENTRY_POINT_GROUPS[field.name]).names
                 for field in fields(cls)
             }
         )
-
-
-def _plugin_names(group: str) -> frozenset[str]:
-    return frozenset(entry_point.name for entry_point in entry_points(group=group))

@@ -29,10 +29,11 @@ class Layer:
     origins: dict[KeyPath, Origin]
 
     def origin(self, path: KeyPath) -> Origin | None:
-        """Where the value at `path` came from, or the nearest thing around it."""
-        while path and path not in self.origins:
-            path = path[:-1]
-        return self.origins.get(path)
+        """Where the value at `path` came from, or something in it, or the nearest thing around it."""
+        inside = (origin for place, origin in self.origins.items() if path and place[: len(path)] == path)
+        if (origin := self.origins.get(path) or next(inside, None)) is not None or not path:
+            return origin
+        return self.origin(path[:-1])
 
 
 def dotted(path: KeyPath) -> str:

@@ -4,11 +4,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from nav_eval.config.origin import KeyPath, Layer, dotted, in_words
 from nav_eval.config.schema.base import did_you_mean
 
 Context = Mapping[str, Any]
+_NOWHERE = object()
 
 _PHRASES: dict[str, Callable[[Context], str]] = {
     "int_type": lambda _: "must be a whole number",
@@ -45,6 +47,8 @@ def described(error: ValidationError, layer: Layer, *, kind: str, source: str) -
     """Every objection, each once: one sentence, or a list with a heading."""
     sentences: dict[KeyPath, list[str]] = {}
     for entry in error.errors(include_url=False):
+        if _follows_from_another(entry):
+            continue
         path = _key_path(entry, layer)
         phrase = _phrase(entry)
         if phrase not in sentences.setdefault(path, []):
@@ -59,7 +63,12 @@ def described(error: ValidationError, layer: Layer, *, kind: str, source: str) -
     return f"{source} has {len(finished)} problems:\n" + "\n".join(f"  {line}" for line in finished)
 
 
-def _phrase(entry: Any) -> str:  # noqa: ANN401  pydantic's own dict
+def _follows_from_another(entry: ErrorDetails) -> bool:
+    """A list counts as too short for pydantic when its entries are wrong, which is said already."""
+    return entry["type"] == "too_short" and bool(len(entry["input"]) >= entry["ctx"]["min_length"])
+
+
+def _phrase(entry: ErrorDetails) -> str:
     context = entry.get("ctx", {})
     if entry["type"] == "missing":
         return "is missing" if isinstance(entry["loc"][-1], str) else f"needs entry number {entry['loc'][-1] + 1}"
@@ -70,25 +79,24 @@ def _phrase(entry: Any) -> str:  # noqa: ANN401  pydantic's own dict
     return message
 
 
-def _hint(entry: Any) -> str:  # noqa: ANN401
+def _hint(entry: ErrorDetails) -> str:
     value = entry["input"]
     if entry["type"] == "string_type" and isinstance(value, int | float) and not isinstance(value, bool):
         return f'; put it in quotes: "{value}"'
     if entry["type"] == "literal_error" and isinstance(value, str):
-        return did_you_mean(value, entry["ctx"]["expected"].replace(" or ", ", ").replace("'", "").split(", "))
+        choices = entry["ctx"]["expected"].replace(" or ", ", ").replace("'", "").split(", ")
+        return f".{hint}" if (hint := did_you_mean(value, choices)) else ""
     return ""
 
 
-def _key_path(entry: Any, layer: Layer) -> KeyPath:  # noqa: ANN401
+def _key_path(entry: ErrorDetails, layer: Layer) -> KeyPath:
     """Pydantic's location without the union tags in it, which are no keys of the file."""
     path: list[str | int] = []
-    node: Any = layer.tree
+    node: object = layer.tree
     for part in entry["loc"]:
-        if (isinstance(node, dict) and part in node) or (
-            isinstance(node, list) and isinstance(part, int) and part < len(node)
-        ):
+        if (child := _child(node, part)) is not _NOWHERE:
             path.append(part)
-            node = node[part]
+            node = child
     if entry["type"] == "missing" and isinstance(entry["loc"][-1], str):
         path.append(entry["loc"][-1])
     if entry["type"] == "unknown_key":
@@ -101,13 +109,18 @@ def _subject(path: KeyPath, layer: Layer, kind: str, phrase: str) -> str:
         return f"the {kind} "
     if phrase.startswith("unknown key"):
         return f"{dotted(path)}: "
-    node: Any = layer.tree
+    node: object = layer.tree
     for part in path:
-        try:
-            node = node[part]
-        except (KeyError, IndexError, TypeError):
-            return f"{dotted(path)} "
-    return f"{dotted(path)} " if isinstance(node, dict) else f"{dotted(path)} = {in_words(node)} "
+        node = _child(node, part)
+    return f"{dotted(path)} " if node is _NOWHERE or isinstance(node, dict) else f"{dotted(path)} = {in_words(node)} "
+
+
+def _child(node: object, part: str | int) -> object:
+    if isinstance(node, dict):
+        return node.get(part, _NOWHERE)
+    if isinstance(node, list) and isinstance(part, int) and part < len(node):
+        return node[part]
+    return _NOWHERE
 
 
 def _one_of(expected: str) -> str:

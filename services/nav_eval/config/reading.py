@@ -157,7 +157,7 @@ class _Builder:
         return result
 
     def _key(self, node: yaml.Node, path: KeyPath) -> str:
-        if isinstance(node, yaml.ScalarNode) and node.value == "<<" and node.style is None:
+        if isinstance(node, yaml.ScalarNode) and node.value == "<<" and not node.style:
             raise self._refusal(node, "merge keys (<<) are not supported; use `extends`")
         if not isinstance(node, yaml.ScalarNode):
             raise self._refusal(node, "a key must be a word, not a list or a mapping")
@@ -183,17 +183,17 @@ class _Builder:
     def _string(self, node: yaml.Node, text: str, path: KeyPath) -> str:
         if "${" in text:
             raise self._refusal(
-                node, f"{dotted(path)} uses an interpolation (${{…}}), which is not supported; write the value"
+                node, f"{_named(path)} uses an interpolation (${{…}}), which is not supported; write the value"
             )
         return text
 
     def _float(self, node: yaml.Node, text: str, path: KeyPath) -> float:
         try:
-            value = float(text.replace(".inf", "inf").replace(".nan", "nan"))
+            value = float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
         except ValueError:
-            raise self._refusal(node, f"{dotted(path)} is {text!r}, which is not a number") from None
+            raise self._refusal(node, f"{_named(path)} is {text!r}, which is not a number") from None
         if not math.isfinite(value):
-            raise self._refusal(node, f"{dotted(path)} is {text}; a number must be finite")
+            raise self._refusal(node, f"{_named(path)} is {text}; a number must be finite")
         return value
 
     def _origin(self, node: yaml.Node) -> Origin:
@@ -201,6 +201,10 @@ class _Builder:
 
     def _refusal(self, node: yaml.Node, text: str) -> ConfigError:
         return ConfigError(f"{self._origin(node)}: {text}.")
+
+
+def _named(path: KeyPath) -> str:
+    return dotted(path) or "the value"
 
 
 def _article(value: object) -> str:

@@ -43,13 +43,6 @@ def template_mark(resolved: Resolved[ConfigModel]) -> str:
 def _origin_comment(resolved: Resolved[ConfigModel]) -> Comment:
     def comment(path: KeyPath) -> str | None:
         origin = resolved.layer.origins.get(path[1:])
-        return None if origin is None or _is_section(resolved, path[1:]) else str(origin)
+        return None if origin is None else str(origin)
 
     return comment
-
-
-def _is_section(resolved: Resolved[ConfigModel], path: KeyPath) -> bool:
-    node: Any = resolved.layer.tree
-    for part in path:
-        node = node[part]
-    return isinstance(node, dict)

@@ -22,7 +22,7 @@ def _lines(tree: dict[str, Any], path: KeyPath, comment: Comment) -> Iterator[st
         here = (*path, key)
         name = f"{indent}{_scalar(key)}:"
         if isinstance(value, dict) and value and not _is_short(value):
-            yield _commented(name, comment(here))
+            yield name
             yield from _lines(value, here, comment)
         elif isinstance(value, list) and not _is_short(value):
             yield _commented(name, comment(here))

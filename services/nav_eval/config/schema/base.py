@@ -88,6 +88,12 @@ def did_you_mean(wrong: str, known: Iterable[str]) -> str:
     return f" Did you mean {close[0]!r}?" if close else ""
 
 
+def suggestion(wrong: str, known: Iterable[str]) -> str:
+    """The nearest name that exists, or all of them when none is near."""
+    known = sorted(known)
+    return did_you_mean(wrong, known) or f" Known: {', '.join(known) or 'none'}."
+
+
 def unknown_key(key: str, *, allowed: Iterable[str]) -> PydanticCustomError:
     allowed = sorted(allowed)
     text = f"unknown key.{did_you_mean(key, allowed)} Allowed here: {', '.join(allowed)}."
@@ -105,8 +111,7 @@ def registered(kind: str) -> AfterValidator:
     def check(value: str, info: ValidationInfo) -> str:
         names = (info.context or {}).get("names")
         if names is not None and value not in (known := getattr(names, kind)):
-            listed = ", ".join(sorted(known))
-            raise refusal(f"is not one of the {kind} that exist.{did_you_mean(value, known)} Known: {listed}.")
+            raise refusal(f"is not one of the {kind} that exist.{suggestion(value, known)}")
         return value
 
     return AfterValidator(check)

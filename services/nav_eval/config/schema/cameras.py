@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import model_validator
+from pydantic import SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from nav_eval.config.schema.base import Color, ConfigModel, Name, NonNegative, Positive, Vec3, refusal
 from nav_eval.config.schema.sensors import SENSOR_CLASSES, PictureSensor, SensorConfig, kind_of
@@ -30,6 +30,11 @@ class CameraConfig(PictureSensor):
             return {**data, "kind": kind_of(data["name"], {})}
         except ValueError:  # a name of its own: a colour camera
             return data
+
+    @model_serializer(mode="wrap")
+    def _only_what_is_said(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """What is not said comes from the sensor of the same name, so a default must not look as if it were said."""
+        return {key: value for key, value in dump(self).items() if key in self.model_fields_set}
 
     @model_validator(mode="after")
     def _one_direction(self) -> "CameraConfig":

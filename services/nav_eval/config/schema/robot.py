@@ -1,8 +1,8 @@
 """Who walks: the body that an agent steers."""
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, FieldSerializationInfo, field_serializer, model_validator
 
 from nav_eval.config.schema.base import (
     Aliases,
@@ -17,7 +17,7 @@ from nav_eval.config.schema.base import (
     Vec3,
     refusal,
 )
-from nav_eval.config.schema.sensors import Sensors
+from nav_eval.config.schema.sensors import SensorConfig, Sensors
 
 
 class RobotConfig(ConfigModel):
@@ -57,6 +57,11 @@ class RobotConfig(ConfigModel):
     gripper_close_q: tuple[Number, ...] = ()
     ee_body_name: str | None = None
     """The body at the end of the arm."""
+
+    @field_serializer("sensors")
+    def _only_what_is_said(self, sensors: dict[str, SensorConfig], info: FieldSerializationInfo) -> dict[str, Any]:
+        """What is not said about a sensor comes from the task, so a default must not look as if it were said."""
+        return {name: sensor.model_dump(mode=info.mode, exclude_unset=True) for name, sensor in sensors.items()}
 
     @model_validator(mode="after")
     def _check(self) -> "RobotConfig":
