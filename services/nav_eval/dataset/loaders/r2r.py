@@ -188,7 +188,7 @@ class _Reader:
             return ()
         words = self.vocabulary.word_list
         try:
-            return tuple([words[token] for token in _unpadded(tokens, self.vocabulary.pad)])  # type: ignore[index]
+            return tuple(map(words.__getitem__, _unpadded(tokens, self.vocabulary.pad)))  # type: ignore[arg-type]
         except (IndexError, TypeError):
             raise self.place.episode(raw.episode_id).refuse(
                 f"instruction.instruction_tokens holds a token that is no index into the {len(words)} words of "
