@@ -11,7 +11,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from nav_eval.dataset.episode import Vec3
+from nav_eval.agents.messages import ANSWER
+from nav_eval.dataset.episode import Pose, Vec3
 from nav_eval.errors import RecordError
 from nav_eval.simulator.motion import AgentState
 
@@ -37,6 +38,12 @@ class ActionLog:
         self.trajectory.append(state.position)
         self._link = hashlib.sha256(self._link + _encoder.encode(entry) + _pose(state)).digest()
 
+    def answer(self, poses: Sequence[Pose]) -> None:
+        """A localization answer: nobody moves."""
+        entry: LoggedAction = {"action": ANSWER, "poses": [[*pose.position, *pose.rotation] for pose in poses]}
+        self.actions.append(entry)
+        self._link = hashlib.sha256(self._link + _encoder.encode(entry)).digest()
+
     @property
     def digest(self) -> str:
         """The last link of the chain."""
@@ -52,6 +59,16 @@ def logged(entry: Any) -> tuple[str, dict[str, float]]:  # noqa: ANN401 - comes 
         if isinstance(arguments, dict) and all(isinstance(value, int | float) for value in arguments.values()):
             return entry["action"], {str(name): float(value) for name, value in arguments.items()}
     raise RecordError(f"An action log holds {entry!r}; an entry is a name, or an object with action and action_args.")
+
+
+def logged_poses(entry: Any) -> list[Pose] | None:  # noqa: ANN401 - comes out of a file
+    """The poses of an answer; None if the entry is an action."""
+    if not (isinstance(entry, dict) and entry.get("action") == ANSWER):
+        return None
+    try:
+        return [msgspec.convert({"position": row[:3], "rotation": row[3:]}, Pose) for row in entry["poses"]]
+    except (KeyError, TypeError, msgspec.ValidationError) as error:
+        raise RecordError(f"An action log holds the answer {entry!r}; poses are lists of seven numbers.") from error
 
 
 def same_place(first: Sequence[float], second: Sequence[float]) -> bool:

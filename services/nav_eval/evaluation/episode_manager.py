@@ -36,7 +36,7 @@ class EpisodeManager:
     """Hands out episodes to whoever plays them; may be used by several threads."""
 
     def __init__(self, episodes: Iterable[Episode] = (), *, attempts: int = ATTEMPTS) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
         self._attempts_allowed = attempts
         self._waiting: deque[Episode] = deque()
         self._running: dict[str, Episode] = {}
@@ -51,9 +51,11 @@ class EpisodeManager:
                 self._waiting.append(episode)
                 self.states[episode.episode_id] = EpisodeState.PENDING
 
-    def take(self) -> Episode | None:
-        """The next episode to play; None while nothing waits."""
+    def take(self, *, wait: bool = False) -> Episode | None:
+        """The next episode to play; None if nothing waits, or, with `wait`, if nothing ever will again."""
         with self._lock:
+            while wait and not self._waiting and self._running:
+                self._lock.wait()
             if not self._waiting:
                 return None
             episode = self._waiting.popleft()
@@ -65,6 +67,7 @@ class EpisodeManager:
     def finish(self, result: EpisodeResult) -> bool:
         """Take a result; True if the episode is finished, False if it is to be played again."""
         with self._lock:
+            self._lock.notify_all()
             episode = self._running.pop(result.episode_id)
             if result.cause == Cause.INFRASTRUCTURE and self._attempts[result.episode_id] < self._attempts_allowed:
                 self._waiting.append(episode)

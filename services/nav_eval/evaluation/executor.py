@@ -131,6 +131,7 @@ class _Play:
         self.progress.advance(moved)
 
     def _answer(self, progress: LocalizationProgress, action: Action) -> None:
+        self.log.answer(action.poses)
         try:
             progress.answer(
                 positions=[pose.position for pose in action.poses], rotations=[pose.rotation for pose in action.poses]

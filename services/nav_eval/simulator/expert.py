@@ -1,0 +1,90 @@
+"""Somebody who knows the way, and walks it with the same actions as everybody else.
+
+The expert never plans a path of its own: it asks a distance field how far it still is. From where it
+stands it tries, in its head, every direction it can turn to and a few steps ahead in it, and takes the
+one that gains the most metres per action. Walls, sliding and coarse turns are thereby in the plan,
+because the trials use the real motion.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from nav_eval.scene.navigation import DistanceField
+from nav_eval.scene.navigation.angles import FULL_TURN, microdegrees
+from nav_eval.simulator.actions import Body
+from nav_eval.simulator.motion import AgentState
+
+STEPS_AHEAD = 3
+_NO_ARGUMENTS: dict[str, float] = {}
+
+
+class Plan(NamedTuple):
+    """A few actions and what they gain."""
+
+    actions: tuple[str, ...]
+    gain: float
+    """Metres nearer to the goal per action."""
+
+
+class Expert:
+    """Chooses actions towards the goals of a field."""
+
+    def __init__(self, body: Body, *, turn_angle: float) -> None:
+        self._body = body
+        self._turns = FULL_TURN // microdegrees(turn_angle)
+
+    def next_actions(self, state: AgentState, field: DistanceField, *, near: float) -> tuple[str, ...]:
+        """What to do now: the turns and first step of the best plan, or nothing once closer than `near`.
+
+        Also nothing where no plan comes nearer: then the goal cannot be reached with these actions.
+        """
+        distance = field.distance(state.position)
+        if distance < near:
+            return ()
+        best = max(self._plans(state, field, distance), key=lambda plan: plan.gain)
+        if best.gain <= 0.0:
+            return ()
+        first_step = best.actions.index("move_forward") + 1
+        return best.actions[:first_step]
+
+    def walk(self, state: AgentState, field: DistanceField, *, near: float, limit: int) -> "Walk":
+        """All the way, or as far as `limit` actions lead."""
+        actions: list[str] = []
+        states = [state]
+        while len(actions) < limit:
+            following = self.next_actions(state, field, near=near)
+            if not following:
+                break
+            for action in following:
+                state = self._body.apply(state, action, _NO_ARGUMENTS)
+                actions.append(action)
+                states.append(state)
+        return Walk(tuple(actions), tuple(states), arrived=field.distance(state.position) < near)
+
+    def _plans(self, state: AgentState, field: DistanceField, distance: float) -> Iterator[Plan]:
+        """Fewest turns first, left before right, so that equal gains always give the same plan."""
+        for turns in range(self._turns // 2 + 1):
+            for side in ("turn_left", "turn_right") if turns else ("turn_left",):
+                yield from self._ahead(state, field, distance, turned=(side,) * turns)
+
+    def _ahead(
+        self, state: AgentState, field: DistanceField, distance: float, *, turned: tuple[str, ...]
+    ) -> Iterator[Plan]:
+        for action in turned:
+            state = self._body.apply(state, action, _NO_ARGUMENTS)
+        actions = turned
+        for _ in range(STEPS_AHEAD):
+            after = self._body.apply(state, "move_forward", _NO_ARGUMENTS)
+            if after.position == state.position:
+                return
+            state, actions = after, (*actions, "move_forward")
+            yield Plan(actions, (distance - field.distance(state.position)) / len(actions))
+
+
+class Walk(NamedTuple):
+    """The way an expert went."""
+
+    actions: tuple[str, ...]
+    states: tuple[AgentState, ...]
+    """One more than actions: the start is the first."""
+    arrived: bool
