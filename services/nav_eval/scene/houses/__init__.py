@@ -1,0 +1,6 @@
+"""Generated houses: floor plan, furniture, textures, light and semantics from one seed."""
+
+from nav_eval.scene.houses.generation import House, generate_house
+from nav_eval.scene.houses.plan.templates import TEMPLATES
+
+__all__ = ["TEMPLATES", "House", "generate_house"]

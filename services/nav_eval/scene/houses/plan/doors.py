@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from nav_eval.scene.houses.plan.geometry import Edge, Rect, edges, shared
+from nav_eval.scene.houses.plan.geometry import Edge, Rect, shared
 from nav_eval.scene.houses.plan.model import HALF_WALL, Leaf, Opening, OpeningKind, Room
 from nav_eval.scene.houses.plan.templates import (
     BATHROOM,
@@ -137,8 +137,8 @@ def leaf_rect(opening: Opening, room: Room, leaf: Leaf) -> Rect:
 
 def _longest_shared(one: Room, other: Room) -> Neighbours | None:
     best: Neighbours | None = None
-    for wall in edges(one.outline):
-        for facing in edges(other.outline):
+    for wall in one.door_walls:
+        for facing in other.door_walls:
             span = shared(wall, facing)
             if span and (best is None or span[1] - span[0] > best.high - best.low):
                 best = Neighbours(one, other, wall, *span)

@@ -139,7 +139,8 @@ def _named(arrangements: list[Arrangement]) -> _Named:
         for zone in arrangement.zones:
             counts[zone.kind] = counts.get(zone.kind, 0) + 1
             room_id = f"{zone.kind.replace(' ', '_')}_{counts[zone.kind]}"
-            rooms.append(Room(room_id=room_id, kind=zone.kind, storey=storey, rects=zone.rects))
+            well = arrangement.stair_well if zone.kind == HALLWAY else None
+            rooms.append(Room(room_id=room_id, kind=zone.kind, storey=storey, rects=zone.rects, stair_well=well))
         storeys.append(rooms)
     return _Named(storeys, arrangements[0].stair_well)
 

@@ -61,6 +61,12 @@ class Room:
     kind: str
     storey: int
     rects: tuple[Rect, ...]
+    stair_well: Rect | None = None  #: one of the rectangles; no doors there
+
+    @property
+    def door_walls(self) -> list[Edge]:
+        """The sides of the outline that may have doors."""
+        return edges(outline(tuple(rect for rect in self.rects if rect != self.stair_well)))
 
     @property
     def outline(self) -> tuple[Point, ...]:

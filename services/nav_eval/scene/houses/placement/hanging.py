@@ -1,0 +1,185 @@
+"""What hangs on walls and from ceilings."""
+
+from collections.abc import Sequence
+
+from nav_eval.scene.houses.furniture import bathroom, decor, electronics, lighting, storage
+from nav_eval.scene.houses.furniture.piece import Maker, Piece
+from nav_eval.scene.houses.placement.arranging import QUARTERS, RoomWork, mm
+from nav_eval.scene.houses.placement.space import WallArea
+from nav_eval.scene.houses.plan.doors import wall_of
+from nav_eval.scene.houses.plan.geometry import Rect
+from nav_eval.scene.houses.plan.model import OpeningKind
+from nav_eval.scene.houses.plan.templates import (
+    BATHROOM,
+    BEDROOM,
+    DINING,
+    GARAGE,
+    HALLWAY,
+    KITCHEN,
+    LAUNDRY,
+    LIVING,
+    OFFICE,
+)
+from nav_eval.scene.houses.randomness import Draw
+
+OVERHEAD = 1900  #: above this nothing is in anybody's way
+SHALLOW = 70  #: thinner than this is no obstacle
+EYE = 1550  #: where pictures hang
+
+_PICTURES: dict[str, tuple[int, int]] = {
+    LIVING: (2, 4), DINING: (1, 3), BEDROOM: (1, 3), OFFICE: (1, 3), KITCHEN: (0, 1), HALLWAY: (2, 4),
+    BATHROOM: (0, 1), LAUNDRY: (0, 0), GARAGE: (0, 0),
+}  # fmt: skip
+
+
+def decorate(work: RoomWork) -> None:
+    """Curtains and radiators first, then what needs a free piece of wall."""
+    _dress_windows(work)
+    _hang_lamps(work)
+    draw = work.draw.fork("walls")
+    kind = work.room.kind
+    if kind == BATHROOM:
+        _hang(work, bathroom.towel(draw.fork("towel")), bottom=850)
+        _hang(work, bathroom.towel(draw.fork("towel 2")), bottom=850)
+        _hang_near(work, "toilet", bathroom.toilet_paper(draw.fork("paper")), bottom=700)
+    if kind == HALLWAY:
+        _maybe(work, storage.wall_hooks, draw, bottom=900, chance=0.6)
+        _maybe(work, bathroom.mirror, draw, bottom=1050, chance=0.6)
+        _maybe(work, lighting.wall_lamp, draw, bottom=1650, chance=0.6)
+    if kind in (LIVING, KITCHEN, OFFICE, DINING):
+        _maybe(work, decor.clock, draw, bottom=1750, chance=0.6)
+    if kind in (OFFICE, BEDROOM, KITCHEN, LAUNDRY):
+        _maybe(work, storage.wall_shelf, draw, bottom=1350, chance=0.6)
+    if kind == BEDROOM and not work.has("tv"):
+        _maybe(work, electronics.wall_tv, draw, bottom=1100, chance=0.15)
+    _hang_pictures(work, draw.fork("pictures"), draw.integer(*_PICTURES[kind]))
+
+
+def hang_above(work: RoomWork, base: int, piece: Piece, *, bottom: float, margin: int = 40) -> bool:
+    """Hang a piece on the wall behind a placed one, centred on it."""
+    x, _, z = work.placed[base].position
+    point = (round(x * 1000), round(z * 1000))
+    for number, wall in enumerate(work.space.walls):
+        looks = QUARTERS[wall.normal] * 90.0 == work.placed[base].degrees
+        distance = abs((point[0] - wall.start[0]) * wall.normal[0] + (point[1] - wall.start[1]) * wall.normal[1])
+        if looks and distance < 600 and _hang_at(work, piece, number, wall.along(point), round(bottom * 1000), margin):
+            return True
+    return False
+
+
+def _maybe(work: RoomWork, maker: Maker, draw: Draw, *, bottom: int, chance: float) -> None:
+    own = draw.fork(maker.__name__)
+    if own.chance(chance):
+        _hang(work, maker(own), bottom=bottom)
+
+
+def _hang(work: RoomWork, piece: Piece, *, bottom: int) -> bool:
+    """On any wall with space, at random."""
+    places = [
+        (number, along)
+        for number, wall in enumerate(work.space.walls)
+        for along in range(200 + mm(piece.size[0]) // 2, wall.length - 200 - mm(piece.size[0]) // 2, 150)
+    ]
+    return any(
+        _hang_at(work, piece, number, along, bottom)
+        for number, along in work.draw.fork("hang", len(work.mine)).shuffled(places)
+    )
+
+
+def _hang_near(work: RoomWork, category: str, piece: Piece, *, bottom: int) -> bool:
+    """On the wall, as near as possible to something."""
+    near = [work.placed[index].position for index in work.mine if work.placed[index].piece.category == category]
+    if not near:
+        return False
+    x, z = round(near[0][0] * 1000), round(near[0][2] * 1000)
+    places = []
+    for number, wall in enumerate(work.space.walls):
+        for along in range(150, wall.length - 150, 50):
+            px, pz = wall.at(along)
+            places.append((abs(px - x) + abs(pz - z), number, along))
+    return any(
+        distance < 1200 and _hang_at(work, piece, number, along, bottom) for distance, number, along in sorted(places)
+    )
+
+
+def _hang_at(work: RoomWork, piece: Piece, number: int, along: int, bottom: int, margin: int = 40) -> bool:
+    """Hang it exactly here if the wall is free and nobody runs into it."""
+    wall, half = work.space.walls[number], mm(piece.size[0]) // 2
+    top = bottom + mm(piece.size[1])
+    area = WallArea(along - half - margin, along + half + margin, bottom - margin, top + margin)
+    if top > work.plan.ceiling - 30 or not work.space.wall_free(number, area):
+        return False
+    depth = mm(piece.size[2])
+    rect = wall.rect(along - half, along + half, depth)
+    if depth > SHALLOW and bottom < OVERHEAD and not _out_of_the_way(work, rect):
+        return False
+    work.space.taken[number].append(area)
+    x, z = wall.at(along, depth // 2 + 2)
+    work.add(piece, (x / 1000, work.floor + bottom / 1000, z / 1000), 90.0 * QUARTERS[wall.normal])
+    return True
+
+
+def _out_of_the_way(work: RoomWork, rect: Rect) -> bool:
+    """Above furniture, or where it leaves the room walkable; then it becomes an obstacle."""
+    if any(zone.overlaps(rect) for zone in work.space.door_zones):
+        return False
+    if not work.space.walkable_with([rect]):
+        return False
+    work.space.block([rect])
+    return True
+
+
+def _hang_pictures(work: RoomWork, draw: Draw, count: int) -> None:
+    """Over furniture first, where people hang them, then elsewhere."""
+    anchors = ("sofa", "bed", "cabinet", "desk", "dresser", "console table", "fireplace", "piano")
+    above = [index for index in work.mine if work.placed[index].piece.category in anchors]
+    for number in range(count):
+        piece = (decor.painting if draw.chance(0.6) else decor.photo)(draw.fork(number))
+        bottom = EYE - mm(piece.size[1]) // 2
+        if above and hang_above(work, above.pop(0), piece, bottom=max(bottom, 1250) / 1000):
+            continue
+        _hang(work, piece, bottom=bottom)
+
+
+def _dress_windows(work: RoomWork) -> None:
+    """A radiator below, curtains beside."""
+    curtained = work.room.kind in (LIVING, DINING, BEDROOM, OFFICE) and work.draw.fork("curtains").chance(0.75)
+    curtain = decor.curtain(work.draw.fork("curtain"))
+    for opening in work.plan.openings_of(work.room):
+        if opening.kind is not OpeningKind.WINDOW:
+            continue
+        wall = wall_of(opening, work.room)
+        number, middle = work.space.walls.index(wall), wall.along(opening.center)
+        if curtained:
+            reach = opening.width // 2 + 100 + mm(curtain.size[0]) // 2
+            for along in (middle - reach, middle + reach):
+                _hang_at(work, curtain, number, along, 60)
+
+
+def _hang_lamps(work: RoomWork) -> None:
+    """One lamp per rectangle of the room, two where it is long."""
+    draw = work.draw.fork("lamps")
+    flat = work.room.kind in (HALLWAY, BATHROOM, LAUNDRY, GARAGE)
+    lamp = (lighting.ceiling_disc if flat else lighting.pendant_lamp)(draw)
+    for x, z in lamp_places(work.room.rects, _hole(work)):
+        y = work.floor + work.plan.ceiling / 1000 - lamp.size[1]
+        work.add(lamp, (x / 1000, y, z / 1000), 0.0)
+
+
+def lamp_places(rects: Sequence[Rect], hole: Rect | None = None) -> list[tuple[int, int]]:
+    """Middle points, about one for every five metres."""
+    places = []
+    for rect in rects:
+        if rect == hole:
+            continue
+        count = max(1, round(max(rect.width, rect.depth) / 5000))
+        for n in range(count):
+            part = (2 * n + 1) / (2 * count)
+            x = rect.x0 + round(rect.width * part) if rect.width >= rect.depth else rect.center[0]
+            z = rect.z0 + round(rect.depth * part) if rect.width < rect.depth else rect.center[1]
+            places.append((x, z))
+    return places
+
+
+def _hole(work: RoomWork) -> Rect | None:
+    return work.plan.stairs.flight if work.plan.stairs else None
