@@ -69,6 +69,10 @@ class AgentCrash(AgentFailure):
     cause = Cause.AGENT_CRASH
 
 
+class ConnectionLost(AgentCrash):
+    """The connection to the agent broke: its process ended, or it closed the connection."""
+
+
 class AgentOutOfMemory(AgentFailure):
     """The agent ran out of memory."""
 

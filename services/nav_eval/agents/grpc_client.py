@@ -2,7 +2,6 @@
 
 import stat
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,9 @@ from nav_eval.agents._generated import agent_pb2 as pb
 from nav_eval.agents._generated import health_pb2
 from nav_eval.agents.client import AgentClient, Health
 from nav_eval.agents.description import AgentDescription
-from nav_eval.agents.failures import AgentFailure, AgentStartTimeout, ProtocolError
-from nav_eval.agents.grpc_sessions import GrpcSession, StreamSession, StreamUnsupported, UnarySession
-from nav_eval.agents.grpc_status import ConnectionLost, failure_of, parsed
+from nav_eval.agents.failures import AgentFailure, AgentStartTimeout, ConnectionLost, ProtocolError
+from nav_eval.agents.grpc_sessions import PATIENCE, Autopsy, GrpcSession, StreamSession, StreamUnsupported, UnarySession
+from nav_eval.agents.grpc_status import failure_of, parsed
 from nav_eval.agents.interface import TaskInterface
 from nav_eval.agents.retrying import retrying
 from nav_eval.agents.settings import ClientSettings
@@ -31,7 +30,7 @@ SLOTS = 4  #: observations that fit into a ring: one in question, the others for
 _NOBODY_THERE = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 
 
-def not_known() -> AgentFailure | None:
+def not_known(patience: float) -> AgentFailure | None:
     """The autopsy of an agent whose process we do not see."""
     return None
 
@@ -44,7 +43,7 @@ class GrpcAgentClient(AgentClient):
         target: str,
         settings: ClientSettings,
         *,
-        autopsy: Callable[[], AgentFailure | None] = not_known,
+        autopsy: Autopsy = not_known,
         streams: bool = True,
     ) -> None:
         """`target` is `host:port` or `unix:/path`; `autopsy` says how the agent ended, if it has ended."""
@@ -95,7 +94,7 @@ class GrpcAgentClient(AgentClient):
             if error.code() is grpc.StatusCode.UNIMPLEMENTED:
                 return pb.DescribeReply()
             failure = failure_of(error, doing="answering Describe")
-            raise (self._autopsy() or failure) if isinstance(failure, ConnectionLost) else failure from None
+            raise (self._autopsy(PATIENCE) or failure) if isinstance(failure, ConnectionLost) else failure from None
 
     def _prepare_rings(self, task: TaskInterface, description: AgentDescription) -> None:
         """Rings that fit what the agent asked for, now that this is known."""
@@ -138,7 +137,7 @@ class GrpcAgentClient(AgentClient):
     def _wait_until_ready(self) -> None:
         deadline = time.monotonic() + self.settings.connect_timeout
         while (health := self.health_check()) is not Health.SERVING:
-            ended = self._autopsy()
+            ended = self._autopsy(0.0)
             if ended is not None:
                 raise ended
             if time.monotonic() >= deadline:

@@ -6,15 +6,15 @@ grpc.aio, and a read that blocks in its own thread is what an evaluator wants an
 
 import queue
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import grpc
 
 from nav_eval.agents._generated import agent_pb2 as pb
 from nav_eval.agents.client import EpisodeSession
 from nav_eval.agents.description import AgentDescription
-from nav_eval.agents.failures import AgentFailure, AgentTimeout, ProtocolError
-from nav_eval.agents.grpc_status import ConnectionLost, failure_of, parsed
+from nav_eval.agents.failures import AgentFailure, AgentTimeout, ConnectionLost, ProtocolError
+from nav_eval.agents.grpc_status import failure_of, parsed
 from nav_eval.agents.interface import TaskInterface
 from nav_eval.agents.messages import Action, Array, Observation, Outcome
 from nav_eval.agents.retrying import retrying
@@ -23,6 +23,11 @@ from nav_eval.agents.shared_memory import Ring, RingPool, Slot
 from nav_eval.agents.translation import actions_of, end_request, fill_observation, reset_request
 from nav_eval.agents.watchdog import Watchdog
 from nav_eval.dataset.episode import PublicEpisode
+
+PATIENCE = 0.5  #: seconds: a broken connection is often seen a moment before the process has ended
+
+Autopsy: TypeAlias = Callable[[float], AgentFailure | None]
+"""Says how the agent's process ended; None if it lives on after so many seconds, or is not ours to see."""
 
 
 class StreamUnsupported(Exception):
@@ -50,7 +55,7 @@ class GrpcSession(EpisodeSession):
         settings: ClientSettings,
         stub: Stub,
         rings: RingPool | None,
-        autopsy: Callable[[], AgentFailure | None],
+        autopsy: Autopsy,
     ) -> None:
         super().__init__(task=task, description=description, settings=settings)
         self._stub = stub
@@ -90,7 +95,7 @@ class GrpcSession(EpisodeSession):
 
     def _explained(self, error: grpc.RpcError, *, doing: str) -> AgentFailure:
         failure = failure_of(error, doing=doing)
-        return (self._autopsy() or failure) if isinstance(failure, ConnectionLost) else failure
+        return (self._autopsy(PATIENCE) or failure) if isinstance(failure, ConnectionLost) else failure
 
     def _let_go(self) -> None:
         if self._rings is not None and self._ring is not None:

@@ -11,6 +11,7 @@ from nav_eval.agents.failures import (
     AgentFailure,
     AgentOutOfMemory,
     AgentTimeout,
+    ConnectionLost,
     ProtocolError,
 )
 
@@ -25,10 +26,6 @@ _REFUSALS = {
     grpc.StatusCode.UNAUTHENTICATED,
     grpc.StatusCode.PERMISSION_DENIED,
 }
-
-
-class ConnectionLost(AgentCrash):
-    """The connection to the agent broke: its process ended or it closed the socket."""
 
 
 def failure_of(error: grpc.RpcError, *, doing: str) -> AgentFailure:

@@ -17,6 +17,7 @@ class ClientSettings:
     backoff: float = 0.1  #: before the first further attempt; doubles each time
     heartbeat_interval: float = 30.0  #: between signs of life (WebSocket)
     heartbeat_timeout: float = 60.0  #: without one, the connection counts as lost
+    reconnect_timeout: float = 5.0  #: to come back after a broken connection (WebSocket)
     max_reply_bytes: int = 1 << 20  #: no reply may be larger; an action needs about a hundred bytes
     max_actions: int = 100  #: no agent gets to answer more actions at once than this
     shared_memory: bool = True  #: offer it to agents on this host

@@ -1,0 +1,338 @@
+"""Agents that connect to the evaluator: the seeds' WebSocket protocol (docs/protocol.md has every message).
+
+Each episode has its own connection. The evaluator opens a port and waits; an agent that wants to do
+several episodes at once connects several times. A connection that breaks in the middle of an episode
+may be replaced by a new one which names the `session_id`; the open question is then asked again, with
+the same sequence number.
+"""
+
+import queue
+import threading
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
+
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.server import Server, ServerConnection, serve
+from websockets.typing import Subprotocol
+
+from nav_eval.agents.client import AgentClient, EpisodeSession, Health
+from nav_eval.agents.codecs import CODECS, JSON, by_subprotocol
+from nav_eval.agents.description import AgentDescription, short
+from nav_eval.agents.documents import (
+    Document,
+    actions_of,
+    episode_document,
+    observation_document,
+    outcome_document,
+    task_document,
+)
+from nav_eval.agents.failures import (
+    AgentCrash,
+    AgentFailure,
+    AgentOutOfMemory,
+    AgentStartTimeout,
+    AgentTimeout,
+    Cause,
+    ConnectionLost,
+    InfrastructureFailure,
+    ProtocolError,
+)
+from nav_eval.agents.heartbeat import Heartbeat
+from nav_eval.agents.interface import TaskInterface
+from nav_eval.agents.messages import Action, Observation, Outcome
+from nav_eval.agents.settings import ClientSettings
+from nav_eval.agents.watchdog import Watchdog
+from nav_eval.agents.websocket_link import INBOX, Introduction, Link
+from nav_eval.dataset.episode import PublicEpisode
+
+MOST_LINKS = 256  #: connections at once
+
+
+class WebSocketAgentClient(AgentClient):
+    """The evaluator's end, which is the server."""
+
+    def __init__(
+        self, host: str, port: int, settings: ClientSettings, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__(settings)
+        self._clock = clock
+        self._watchdog = Watchdog()
+        self._links: set[Link] = set()
+        self._idle: deque[Link] = deque()
+        self._waiting: dict[str, WebSocketSession] = {}
+        self._changed = threading.Condition()
+        self._closed = threading.Event()
+        self._server = self._listen(host, port)
+        self.port: int = self._server.socket.getsockname()[1]
+        threading.Thread(target=self._server.serve_forever, name="nav-eval-websocket", daemon=True).start()
+        threading.Thread(target=self._beat, name="nav-eval-heartbeat", daemon=True).start()
+
+    def health_check(self) -> Health:
+        return Health.SERVING if self._links else Health.UNREACHABLE
+
+    def close(self) -> None:
+        self._closed.set()
+        for link in list(self._links):
+            with suppress(AgentFailure):
+                link.send({"type": "disconnect", "session_id": link.session_id, "reason": "the evaluation is over"})
+            link.close()
+        self._server.shutdown()
+        self._watchdog.close()
+
+    def _listen(self, host: str, port: int) -> Server:
+        try:
+            return serve(
+                self._welcome,
+                host,
+                port,
+                select_subprotocol=_subprotocol,
+                compression=None,
+                ping_interval=None,  # heartbeats are messages here
+                close_timeout=1.0,
+                max_size=self.settings.max_reply_bytes,
+            )
+        except OSError as error:
+            raise InfrastructureFailure(f"Cannot listen on {host}:{port}: {error}. Choose another port.") from None
+
+    def _describe(self, task: TaskInterface) -> AgentDescription:
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._links, timeout=self.settings.connect_timeout):
+                raise AgentStartTimeout(
+                    f"No agent connected to port {self.port} within {self.settings.connect_timeout:g} s."
+                )
+            return next(iter(self._links)).introduction.description
+
+    def _open(
+        self, episode: PublicEpisode, *, task: TaskInterface, description: AgentDescription
+    ) -> "WebSocketSession":
+        deadline = time.monotonic() + self.settings.reset_timeout
+        while True:
+            session = WebSocketSession(
+                self._free_link(deadline - time.monotonic()),
+                self,
+                episode=episode,
+                task=task,
+                description=description,
+                settings=self.settings,
+            )
+            with suppress(ConnectionLost):  # it was idle: another connection will do
+                session.reset()
+                return session
+
+    def _free_link(self, seconds: float) -> Link:
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._idle, timeout=max(seconds, 0.0)):
+                raise AgentTimeout(
+                    "The agent has no free connection for another episode; connect again after each episode_end."
+                )
+            return self._idle.popleft()
+
+    def rebound(self, session: "WebSocketSession", seconds: float) -> Link | None:
+        """The link by which the agent came back to this session; None if it does not come back in time."""
+        with self._changed:
+            self._waiting[session.session_id] = session
+            self._changed.wait_for(lambda: session.resumed_by is not None, timeout=seconds)
+            self._waiting.pop(session.session_id, None)
+            link, session.resumed_by = session.resumed_by, None
+            return link
+
+    def free(self, link: Link) -> None:
+        """An episode over this link is done."""
+        if link.introduction.connect.keep_alive and link.lost is None:
+            link.inbox, link.session_id = None, uuid.uuid4().hex
+            with self._changed:
+                self._idle.append(link)
+                self._changed.notify_all()
+        else:
+            link.close()
+
+    def unplug_after(self, seconds: float, link: Link) -> AbstractContextManager[object]:
+        return self._watchdog.watch(seconds, link.unplug)
+
+    def _welcome(self, connection: ServerConnection) -> None:
+        """The life of one connection, in a thread of its own."""
+        link = self._introduced(connection)
+        if link is None:
+            return
+        with self._changed:
+            self._links.add(link)
+            session = self._waiting.get(link.introduction.connect.session_id or "")
+            if session is not None:
+                link.inbox, session.resumed_by = session.inbox, link
+            else:
+                self._idle.append(link)
+            self._changed.notify_all()
+        link.read_until_closed()
+        with self._changed:
+            self._links.discard(link)
+            with suppress(ValueError):
+                self._idle.remove(link)
+
+    def _introduced(self, connection: ServerConnection) -> Link | None:
+        codec = by_subprotocol(connection.subprotocol)
+        try:
+            introduction = Introduction(codec.decode(connection.recv(timeout=self.settings.connect_timeout)))
+            if len(self._links) >= MOST_LINKS:
+                raise ProtocolError(f"There are {MOST_LINKS} connections already.")
+            heartbeat = Heartbeat(
+                interval=self.settings.heartbeat_interval, timeout=self.settings.heartbeat_timeout, clock=self._clock
+            )
+            link = Link(connection, introduction, codec=codec, heartbeat=heartbeat)
+            link.send(
+                {
+                    "type": "connected",
+                    "session_id": link.session_id,
+                    "protocol_version": "1.0",
+                    "heartbeat_interval": self.settings.heartbeat_interval,
+                    "heartbeat_timeout": self.settings.heartbeat_timeout,
+                }
+            )
+            return link
+        except AgentFailure as failure:
+            message = {"type": "error", "code": failure.cause.value, "message": str(failure)}
+            with suppress(ConnectionClosed, OSError):
+                connection.send(codec.encode(message), text=codec is JSON)
+        except (ConnectionClosed, TimeoutError, OSError):
+            pass  # whoever it was, it never said a word
+        return None
+
+    def _beat(self) -> None:
+        pause = min(1.0, self.settings.heartbeat_interval / 4)
+        while not self._closed.wait(pause):
+            for link in list(self._links):
+                link.beat()
+
+
+class WebSocketSession(EpisodeSession):
+    """One episode over one link; over the next one if that breaks."""
+
+    def __init__(
+        self,
+        link: Link,
+        client: WebSocketAgentClient,
+        *,
+        episode: PublicEpisode,
+        task: TaskInterface,
+        description: AgentDescription,
+        settings: ClientSettings,
+    ) -> None:
+        super().__init__(task=task, description=description, settings=settings)
+        self.session_id = link.session_id
+        self.inbox: queue.Queue[Document | AgentFailure] = queue.Queue(INBOX)
+        self.resumed_by: Link | None = None
+        self._client = client
+        self._episode = episode
+        self._question: Document = {}
+        self._link = link
+        link.inbox = self.inbox
+
+    def reset(self) -> None:
+        self._say(
+            {
+                "type": "reset_episode",
+                "session_id": self.session_id,
+                "episode": episode_document(self._episode),
+                "task": task_document(self._task, self._settings),
+            },
+            self._settings.reset_timeout,
+        )
+
+    def end(self, outcome: Outcome) -> None:
+        with suppress(AgentFailure):
+            self._say(
+                {"type": "episode_end", "session_id": self.session_id, **outcome_document(outcome)},
+                self._settings.end_timeout,
+            )
+        if self._failure is None:
+            self._client.free(self._link)
+        else:
+            self._link.close()
+
+    def _seconds_left(self) -> float:
+        """The seeds have no reply to reset_episode: the first action may take the time of both."""
+        extra = self._settings.reset_timeout if self._sequence == 1 else 0.0
+        deadline = min(self._sent_at + self._settings.action_timeout + extra, self._episode_deadline)
+        return max(deadline - time.monotonic(), 0.0)
+
+    def _transmit(self, observation: Observation) -> None:
+        self._refuse_what_nobody_asked_for()
+        said = self._link.introduction
+        content: Document = {"observation": self._observation(observation)}
+        if observation.between:
+            content["between"] = [self._observation(seen) for seen in observation.between]
+        answers_ready = said.connect.first_action == "episode_ready"
+        self._question = {
+            "type": "episode_ready" if answers_ready and self._sequence == 1 else "get_action",
+            "session_id": self.session_id,
+            "sequence": self._sequence,
+            **content,
+        }
+        with suppress(ConnectionLost):  # `_collect` waits for the agent to come back
+            if self._sequence == 1 and not answers_ready:
+                self._say(self._question | {"type": "episode_ready"}, self._seconds_left())
+            self._say(self._question, self._seconds_left())
+
+    def _collect(self, seconds: float) -> Sequence[Action]:
+        while True:
+            try:
+                message = self.inbox.get(timeout=self._seconds_left())
+            except queue.Empty:
+                raise self._too_slow() from None
+            if isinstance(message, ConnectionLost):
+                self._wait_for_return(message)
+            elif isinstance(message, AgentFailure):
+                raise message
+            elif not self._is_old(message):
+                return self._answer(message)
+
+    def _answer(self, message: Document) -> Sequence[Action]:
+        if message["type"] == "action":
+            return actions_of(message, sequence=self._sequence, most=self._settings.max_actions)
+        reason = short(str(message.get("message") or message.get("reason") or ""), limit=2000)
+        if message["type"] == "disconnect":
+            raise AgentCrash(f"The agent disconnected in the middle of the episode: {reason}")
+        if message.get("code") == Cause.AGENT_OOM:
+            raise AgentOutOfMemory(f"The agent ran out of memory: {reason}")
+        raise AgentCrash(f"The agent failed: {reason}")
+
+    def _is_old(self, message: Document) -> bool:
+        """The answer to an earlier question, given twice because the connection broke."""
+        number = message.get("sequence")
+        return message["type"] == "action" and isinstance(number, int) and 0 < number < self._sequence
+
+    def _wait_for_return(self, failure: ConnectionLost) -> None:
+        link = self._client.rebound(self, min(self._settings.reconnect_timeout, self._seconds_left()))
+        if link is None:
+            raise failure
+        self._link = link
+        self._say(self._question, self._seconds_left())
+
+    def _say(self, document: Document, seconds: float) -> None:
+        with self._client.unplug_after(seconds, self._link):
+            self._link.send(document)
+
+    def _observation(self, observation: Observation) -> Document:
+        return observation_document(
+            observation,
+            form=self._link.introduction.document.observations,
+            description=self._description,
+            episode=self._episode,
+        )
+
+    def _refuse_what_nobody_asked_for(self) -> None:
+        try:
+            message = self.inbox.get_nowait()
+        except queue.Empty:
+            return
+        if isinstance(message, AgentFailure):
+            self.inbox.put_nowait(message)  # `_collect` deals with it
+        elif not self._is_old(message):
+            raise ProtocolError("The agent sent a second action for one observation; answer each get_action once.")
+
+
+def _subprotocol(connection: ServerConnection, offered: Sequence[Subprotocol]) -> Subprotocol | None:
+    """The best that the agent offers; one that offers nothing speaks JSON."""
+    return next((Subprotocol(codec.subprotocol) for codec in CODECS if codec.subprotocol in offered), None)
