@@ -28,6 +28,7 @@ from nav_eval.config.schema.randomization import DRConfig
 from nav_eval.config.schema.robot import RobotConfig
 from nav_eval.config.schema.scenario import ScenarioConfig
 from nav_eval.config.schema.sensors import (
+    CategoriesSensor,
     CompassSensor,
     DepthSensor,
     GpsSensor,
@@ -53,6 +54,7 @@ __all__ = [
     "BaselineConfig",
     "BenchmarkConfig",
     "CameraConfig",
+    "CategoriesSensor",
     "CompassSensor",
     "CompetitionConfig",
     "ConfigModel",

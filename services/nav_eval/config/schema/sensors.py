@@ -151,6 +151,12 @@ class ObjectGoalSensor(ConfigModel):
     goal_spec: Literal["category_name", "category_id"] = "category_name"
 
 
+class CategoriesSensor(ConfigModel):
+    """The names behind the numbers that semantic cameras show: one per line, the first is number 0."""
+
+    kind: Literal["categories"] = "categories"
+
+
 class ImageGoalSensor(ConfigModel):
     """The picture of the goal, for ImageNav."""
 
@@ -174,6 +180,7 @@ SensorConfig = Annotated[
     | PoseSensor
     | PointGoalSensor
     | ObjectGoalSensor
+    | CategoriesSensor
     | ImageGoalSensor,
     Field(discriminator="kind"),
 ]

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from nav_eval.config.schema import InstructionSensor, ObjectGoalSensor, PointGoalSensor
+from nav_eval.config.schema import CategoriesSensor, InstructionSensor, ObjectGoalSensor, PointGoalSensor
 from nav_eval.errors import DatasetError
 from nav_eval.geometry import straight_line
 from nav_eval.simulator.sensors.base import Moment, Sensor, SensorValue, TextValue, register_sensor
@@ -42,6 +42,20 @@ class PointGoal(Sensor):
         nearest = min((goal.position for goal in goals), key=lambda place: straight_line(moment.start.position, place))
         frame = moment.now if self._updates else moment.start
         return self._measure(seen_from(frame, nearest), dimensions=self._dimensions)
+
+
+@register_sensor("categories")
+class CategoryNames(Sensor):
+    """What the numbers of the semantic cameras stand for, one name per line; the first line is number 0."""
+
+    def __init__(self, config: CategoriesSensor) -> None:
+        """There is nothing to choose."""
+
+    def read(self, moment: Moment) -> TextValue:
+        names = [""] * (max(moment.category_ids.values(), default=0) + 1)
+        for name, number in moment.category_ids.items():
+            names[number] = name
+        return TextValue("\n".join(names))
 
 
 @register_sensor("objectgoal")

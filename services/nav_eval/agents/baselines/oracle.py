@@ -1,0 +1,92 @@
+"""Agents that know the goals: the upper bound of a board, and the teacher of imitation.
+
+They never ask the evaluator for anything. An oracle has the episodes and walks a shadow of its own
+through the same scene with the same motion; because motion is exact, the shadow is always where the
+agent is. In this process only: no team's agent can be one.
+"""
+
+from random import Random
+
+from nav_eval.agents.baselines.registry import Baseline, BaselineContext, Senses, register_baseline
+from nav_eval.dataset.episode import Episode, Goal, PublicEpisode
+from nav_eval.errors import ConfigError
+from nav_eval.randomness import subseed
+from nav_eval.scene.navigation import DistanceField, Ground
+from nav_eval.simulator.actions import Body
+from nav_eval.simulator.expert import Expert
+from nav_eval.simulator.goals import with_goals
+from nav_eval.simulator.motion import AgentState
+from nav_eval.simulator.scene_manager import SceneManager
+from nav_eval.tasks.base import target_points
+
+#: stop well inside the success distance, not at its edge
+MARGIN = 0.75
+
+
+class Oracle(Baseline):
+    """Walks to every goal in order and stops there; with less skill, it sometimes does anything else."""
+
+    name = "oracle"
+    sensors = ("instruction",)
+
+    def __init__(self, context: BaselineContext, *, skill: float = 1.0, seed: int = 0) -> None:
+        if not 0.0 <= skill <= 1.0:
+            raise ConfigError(f"skill is {skill}; it is a share of actions, between 0 and 1.")
+        self._benchmark = context.benchmark
+        self._episodes = context.episodes
+        self._scenes = SceneManager(context.benchmark)
+        self._skill = skill
+        self._seed = seed
+        self._turn_angle = _turn_angle(context)
+        self._moves = [a.name for a in context.benchmark.task.actions if a.name != "stop"]
+
+    def reset(self, episode: PublicEpisode) -> None:
+        whole = self._episodes[episode.episode_id]
+        place = self._scenes.open(whole.scene_id, self._benchmark.robot(whole.private.robot))
+        whole = with_goals(whole, place.scene.semantics, place.ground)
+        sliding = self._benchmark.simulator.physics.allow_sliding
+        self._body = Body(self._benchmark.task, place.ground, sliding=sliding)
+        self._expert = Expert(self._body, turn_angle=self._turn_angle)
+        self._state: AgentState = self._body.start(whole.private.start)
+        self._fields = self._targets(whole, place.ground)
+        self._random = Random(subseed(self._seed, "oracle", episode.episode_id))
+
+    def act(self, observation: Senses) -> str:
+        action = self._choice()
+        if action == "stop":
+            self._fields = self._fields[1:]
+        self._state = self._body.apply(self._state, action, {})
+        return action
+
+    def _choice(self) -> str:
+        if self._skill < 1.0 and self._random.random() >= self._skill:
+            return self._random.choice(self._moves)
+        if not self._fields:
+            return "stop"
+        near = self._benchmark.evaluation.success_distance * MARGIN
+        following = self._expert.next_actions(self._state, self._fields[0], near=near)
+        return following[0] if following else "stop"
+
+    def _targets(self, episode: Episode, ground: Ground) -> list[DistanceField]:
+        to_view_points = self._benchmark.evaluation.distance_to == "view_points"
+        legs: list[tuple[Goal, ...]] = [subtask.goals for subtask in episode.subtasks] or [episode.goals]
+        return [ground.distance_field(target_points(goals, to_view_points=to_view_points)) for goals in legs]
+
+
+@register_baseline("oracle")
+def make_oracle(context: BaselineContext) -> Baseline:
+    return Oracle(context)
+
+
+@register_baseline("noisy_oracle")
+def make_noisy_oracle(context: BaselineContext, *, skill: float = 0.8, seed: int = 0) -> Baseline:
+    return Oracle(context, skill=skill, seed=seed)
+
+
+def _turn_angle(context: BaselineContext) -> float:
+    turn = context.benchmark.task.action("turn_left")
+    if turn is None:
+        raise ConfigError(
+            "The oracle walks with turn_left, turn_right and move_forward, which this task does not have."
+        )
+    return turn.params["turn_angle"]
