@@ -244,6 +244,12 @@ def test_lights_stand_where_their_nodes_are(tmp_path: Path) -> None:
     file.node(extensions={"KHR_lights_punctual": {"light": 0}}, translation=[1, 2, 3])
     file.node(extensions={"KHR_lights_punctual": {"light": 1}}, rotation=down)
     lamp, sun = with_material(tmp_path, file).lights
-    assert (lamp.kind, lamp.position, lamp.color, lamp.intensity, lamp.range) == ("point", (1, 2, 3), (1, 0.5, 0), 20, 6)
+    assert (lamp.kind, lamp.position, lamp.color, lamp.intensity, lamp.range) == (
+        "point",
+        (1, 2, 3),
+        (1, 0.5, 0),
+        20,
+        6,
+    )
     assert sun.kind == "sun"
     assert np.allclose(sun.direction, [0, -1, 0])
