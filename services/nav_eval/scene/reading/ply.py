@@ -110,21 +110,22 @@ def _colors(table: Table) -> NDArray[np.uint8] | None:
     for names in COLOR_NAMES:
         if not set(names[:3]) <= table.columns.keys():
             continue
-        channels = [table.columns[name] for name in names if name in table.columns]
-        return colors.linear_bytes(np.stack([_as_bytes(channel) for channel in channels], axis=1))
+        return colors.linear_bytes(
+            _as_bytes(np.stack([table.columns[name] for name in names if name in table.columns], axis=1))
+        )
     return None
 
 
-def _as_bytes(channel: NDArray[Any]) -> NDArray[np.uint8]:
+def _as_bytes(values: NDArray[Any]) -> NDArray[np.uint8]:
     """Bytes as they are, wider integers scaled down, fractions (nothing above 1) scaled up."""
-    if channel.dtype == np.uint8:
-        return channel
-    values = np.nan_to_num(channel.astype(np.float64))
-    if channel.dtype.kind == "u" and channel.dtype.itemsize == 2:
-        values = values / 257.0
-    elif channel.dtype.kind == "f" and np.all(values <= 1.0) and np.any(values != np.rint(values)):
-        values = values * 255.0
-    return np.rint(np.clip(values, 0, 255)).astype(np.uint8)
+    if values.dtype == np.uint8:
+        return values
+    levels = np.nan_to_num(values.astype(np.float64))
+    if values.dtype == np.uint16:
+        levels = levels / 257.0
+    elif values.dtype.kind == "f" and levels.max(initial=0.0) <= 1.0:
+        levels = levels * 255.0
+    return np.asarray(np.rint(np.clip(levels, 0, 255)), np.uint8)
 
 
 def _uvs(table: Table) -> NDArray[np.float32] | None:

@@ -29,8 +29,13 @@ class Property:
     """One field of a record."""
 
     name: str
-    type: np.dtype[Any]
+    declared: np.dtype[Any]  #: what the header says
+    type: np.dtype[Any]  #: how it is stored
     count_type: np.dtype[Any] | None = None  #: set for lists
+
+    def as_declared(self, values: NDArray[Any]) -> NDArray[Any]:
+        with np.errstate(invalid="ignore"):  # text may say NaN where the header says integer
+            return values.astype(self.declared, copy=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +93,9 @@ def _parse_header(content: bytes, source: str) -> tuple[list[Element], list[str]
             case ["element", name, count] if count.isdecimal() and len(count) < 16:
                 elements.append(Element(name, int(count), []))
             case ["property", "list", count_type, kind, name] if elements and _known(count_type, kind):
-                elements[-1].properties.append(Property(name, _dtype(kind, order), _dtype(count_type, order)))
+                elements[-1].properties.append(_property(name, kind, order, count_type))
             case ["property", kind, name] if elements and _known(kind):
-                elements[-1].properties.append(Property(name, _dtype(kind, order)))
+                elements[-1].properties.append(_property(name, kind, order))
             case ["ply"] | [] | ["obj_info", *_]:
                 pass
             case _:
@@ -104,9 +109,11 @@ def _known(*names: str) -> bool:
     return all(name in TYPES for name in names)
 
 
-def _dtype(name: str, order: str) -> np.dtype[Any]:
-    """ASCII numbers are kept as float64, whatever the header calls them."""
-    return np.dtype("f8") if order == "=" else np.dtype(order + TYPES[name])
+def _property(name: str, kind: str, order: str, count_type: str | None = None) -> Property:
+    """ASCII numbers are stored as float64, whatever the header calls them."""
+    stored = "f8" if order == "=" else order + TYPES[kind]
+    counter = None if count_type is None else np.dtype("f8" if order == "=" else order + TYPES[count_type])
+    return Property(name, np.dtype(TYPES[kind]), np.dtype(stored), counter)
 
 
 def _ascii_numbers(body: bytes, source: str) -> NDArray[np.uint8]:
@@ -124,7 +131,7 @@ def _read_table(data: NDArray[np.uint8], position: int, element: Element, source
     if end > len(data):
         raise SceneError(f"{source}: the PLY file ends within its {element.name} records; copy it again.")
     rows = data[position:end].view(record) if record.itemsize else np.zeros(element.count, record)
-    columns = {prop.name: rows[f"f{index}"] for index, prop in enumerate(element.properties)}
+    columns = {prop.name: prop.as_declared(rows[f"f{index}"]) for index, prop in enumerate(element.properties)}
     return Table(columns=columns), end
 
 
@@ -139,7 +146,7 @@ def _read_lists(data: NDArray[np.uint8], position: int, element: Element, source
         raise SceneError(f"{source}: the PLY file ends within its {element.name} records; copy it again.")
     table = Table()
     for prop, start, count in zip(properties, starts, counts, strict=True):
-        values = _gather(data, start, count, prop.type)
+        values = prop.as_declared(_gather(data, start, count, prop.type))
         if prop.count_type is None:
             table.columns[prop.name] = values
         else:
