@@ -92,6 +92,20 @@ def schema(kind: Annotated[KindName, typer.Argument(help="Which kind of file.")]
     typer.echo(json.dumps(file_schema(KINDS[kind]), indent=2, ensure_ascii=False))
 
 
+@app.command()
+def migrate_habitat(
+    file: Annotated[Path, typer.Argument(help="A Habitat YAML: Hydra style, or the older yacs style.")],
+    out: Out = None,
+) -> None:
+    """Turn a Habitat configuration into a benchmark of ours; what has no place in it is listed."""
+    from nav_eval.config.habitat import migrate_habitat as migrate
+
+    migration = migrate(file)
+    for entry in migration.not_carried:
+        typer.echo(f"not carried over: {entry}", err=True)
+    _write(migration.to_yaml(), out or Path("-"))
+
+
 def _checked(resolved: "Resolved[ConfigModel]", *, paths: bool) -> list[str]:
     """What only a whole installation can tell: files that are missing, benchmarks of phases."""
     from nav_eval.config.loader import check_phases

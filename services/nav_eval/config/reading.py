@@ -68,12 +68,12 @@ def read_text(path: Path) -> str:
         ) from error
 
 
-def parse_mapping(text: str, *, source: str) -> Layer:
-    """The mapping in a YAML text."""
+def parse_mapping(text: str, *, source: str, interpolation: bool = False) -> Layer:
+    """The mapping in a YAML text; `interpolation` lets Hydra's `${…}` pass, as text."""
     root = _compose(text, source=source)
     if root is None:
         raise ConfigError(f"{source} is empty; start with `benchmark:`, `task:` or another kind of configuration.")
-    builder = _Builder(source)
+    builder = _Builder(source, interpolation=interpolation)
     value = builder.build(root, ())
     if not isinstance(value, dict):
         raise ConfigError(f"{source} holds {_article(value)}, not a mapping; start with a line such as `benchmark:`.")
@@ -124,9 +124,10 @@ def _syntax_message(error: yaml.YAMLError, text: str, source: str) -> str:
 class _Builder:
     """Turns YAML nodes into plain values, and notes where each one stood."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, *, interpolation: bool = False) -> None:
         self.origins: dict[KeyPath, Origin] = {}
         self._source = source
+        self._interpolation = interpolation
         self._count = 0
 
     def build(self, node: yaml.Node, path: KeyPath) -> Any:  # noqa: ANN401
@@ -181,7 +182,7 @@ class _Builder:
         raise self._refusal(node, f"the tag {node.tag!r} is not allowed")
 
     def _string(self, node: yaml.Node, text: str, path: KeyPath) -> str:
-        if "${" in text:
+        if "${" in text and not self._interpolation:
             raise self._refusal(
                 node, f"{_named(path)} uses an interpolation (${{…}}), which is not supported; write the value"
             )
