@@ -1,6 +1,44 @@
-"""Navigation: where an agent can stand, how it moves, how far it is."""
+"""Navigation: where an agent can stand, how it moves, how far it is.
+
+`build_navigation(scene, shape)` makes a mesh from geometry, `read_navmesh(file)` from one of Habitat's
+files; `OpenPlane` is a floor without end. All three are a `Ground`.
+"""
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nav_eval.scene.navigation.ground import DistanceField, Ground, StepResult
 from nav_eval.scene.navigation.open_plane import OpenPlane
+from nav_eval.scene.navigation.shape import AgentShape
 
-__all__ = ["DistanceField", "Ground", "OpenPlane", "StepResult"]
+if TYPE_CHECKING:
+    from nav_eval.scene.navigation.mesh import NavigationMesh
+
+LEAST_AREA = 1.0  #: m²; smaller parts are dropped
+
+
+class Geometry(Protocol):
+    """What a mesh is built from: a `Scene`, or anything else with triangles."""
+
+    @property
+    def positions(self) -> NDArray[np.float32]: ...
+
+    @property
+    def triangles(self) -> NDArray[np.uint32]: ...
+
+
+def build_navigation(
+    scene: Geometry, shape: AgentShape | None = None, *, least_area: float = LEAST_AREA
+) -> "NavigationMesh":
+    """The navigation mesh of a scene for an agent of this shape."""
+    from nav_eval.scene.navigation.build import build_surface
+    from nav_eval.scene.navigation.mesh import NavigationMesh
+
+    shape = shape or AgentShape()
+    surface, islands = build_surface(scene.positions, scene.triangles, shape, least_area=least_area)
+    return NavigationMesh(surface=surface, shape=shape, islands=islands)
+
+
+__all__ = ["AgentShape", "DistanceField", "Geometry", "Ground", "OpenPlane", "StepResult", "build_navigation"]

@@ -1,0 +1,205 @@
+"""Connected parts of the region: which there are, which one is the ground, which are no ground at all.
+
+Table tops and roofs are flat and wide enough to stand on, but nobody walks there. They give themselves
+away by their border, which is mostly a drop; rooms end at walls. The ground is the largest part under a
+ceiling if there is a considerable one, otherwise the largest part: never the lowest.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nav_eval.scene.navigation.kernels import kernel
+from nav_eval.scene.navigation.outlines import neighbour
+from nav_eval.scene.navigation.spans import EAST, NORTH, SOUTH, WEST
+from nav_eval.scene.navigation.surface import ABSENT, FULL, PARTIAL
+
+_SOUTH_EAST = 1  #: side of `neighbour`
+
+
+class Verdict(StrEnum):
+    GROUND = "ground"  #: where episodes take place
+    KEPT = "kept"  #: another part that may be walked on: a room behind a closed door, a floor without stairs
+    TOO_SMALL = "too small"  #: dropped: below the least area
+    PLATFORM = "platform"  #: dropped: mostly bordered by drops, as table tops and roofs are
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Island:
+    """One connected part of the region."""
+
+    index: int | None  #: what `island(point)` answers; None when dropped
+    verdict: Verdict
+    area: float  #: m², seen from above
+    height: float  #: mean height of its floor
+    covered: float  #: fraction of the area under a ceiling
+    drop: float  #: fraction of the border where the floor ends in a drop instead of a wall
+
+
+class _Measured(NamedTuple):
+    area: NDArray[np.float64]
+    height: NDArray[np.float64]
+    covered: NDArray[np.float64]
+    drops: NDArray[np.float64]
+    borders: NDArray[np.float64]
+
+
+@kernel
+def mark_quads(links: NDArray[np.int32], margin: NDArray[np.float32]) -> NDArray[np.uint8]:
+    """ABSENT, PARTIAL or FULL for the quad south-east of every node."""
+    quads = np.zeros(len(margin), dtype=np.uint8)
+    for node in range(len(margin)):
+        far = neighbour(links, node, _SOUTH_EAST)
+        if far < 0:
+            continue
+        inside = int(margin[node] >= 0.0) + int(margin[far] >= 0.0)
+        inside += int(margin[links[node, EAST]] >= 0.0) + int(margin[links[node, SOUTH]] >= 0.0)
+        quads[node] = FULL if inside == 4 else (PARTIAL if inside > 0 else ABSENT)
+    return quads
+
+
+@kernel
+def joined(
+    links: NDArray[np.int32], margin: NDArray[np.float32], quads: NDArray[np.uint8], node: int, side: int
+) -> int:
+    """The inside node across a triangle edge on one of six sides, if a present triangle has that edge; else −1."""
+    if side < 4:
+        other = links[node, side]
+        if other < 0 or margin[other] < 0.0:
+            return -1
+        low = node if side < 2 else other  # the quads on both sides of the edge start at its lower end, or beside it
+        across = links[low, NORTH if side % 2 == 0 else WEST]
+        if quads[low] == ABSENT and (across < 0 or quads[across] == ABSENT):
+            return -1
+        return int(other)
+    if side == 4:
+        far = neighbour(links, node, 1)
+        return far if far >= 0 and quads[node] != ABSENT and margin[far] >= 0.0 else -1
+    near = neighbour(links, node, 5)
+    return near if near >= 0 and quads[near] != ABSENT and margin[near] >= 0.0 else -1
+
+
+@kernel
+def label(
+    links: NDArray[np.int32], margin: NDArray[np.float32], quads: NDArray[np.uint8]
+) -> tuple[NDArray[np.int32], int]:
+    """Number the connected parts in the order of their first nodes."""
+    labels = np.full(len(margin), -1, dtype=np.int32)
+    stack = np.empty(len(margin), dtype=np.int32)
+    count = 0
+    for seed in range(len(margin)):
+        if labels[seed] >= 0 or margin[seed] < 0.0:
+            continue
+        labels[seed] = count
+        stack[0], depth = seed, 1
+        while depth > 0:
+            depth -= 1
+            node = stack[depth]
+            for side in range(6):
+                other = joined(links, margin, quads, node, side)
+                if other >= 0 and labels[other] < 0:
+                    labels[other] = count
+                    stack[depth] = other
+                    depth += 1
+        count += 1
+    return labels, count
+
+
+@kernel
+def _inside_share(first: float, second: float, third: float) -> float:
+    """The share of a triangle's area where the linear function with these corner values is ≥ 0."""
+    low, high = min(first, second, third), max(first, second, third)
+    middle = first + second + third - low - high
+    if low >= 0.0:
+        return 1.0
+    if high < 0.0:
+        return 0.0
+    if middle >= 0.0:
+        return 1.0 - low / (low - high) * (low / (low - middle))
+    return high / (high - low) * (high / (high - middle))
+
+
+@kernel
+def _measure(
+    links: NDArray[np.int32],
+    margin: NDArray[np.float32],
+    quads: NDArray[np.uint8],
+    labels: NDArray[np.int32],
+    floors: tuple[NDArray[np.float32], NDArray[np.float32]],
+    ledge: NDArray[np.bool_],
+    totals: _Measured,
+) -> None:
+    """Sum up areas (in quads), heights and borders per label."""
+    for node in range(len(margin)):
+        if quads[node] == ABSENT:
+            continue
+        far = links[links[node, EAST], SOUTH]
+        for direction in (EAST, SOUTH):
+            beside = links[node, direction]
+            share = 0.5 * _inside_share(float(margin[node]), float(margin[beside]), float(margin[far]))
+            owner = max(labels[node], labels[beside], labels[far])
+            if owner < 0:
+                continue
+            totals.area[owner] += share
+            totals.height[owner] += share * floors[0][node]
+            totals.covered[owner] += share if np.isfinite(floors[1][node]) else 0.0
+            totals.borders[owner] += int(margin[node] < 0.0) + int(margin[beside] < 0.0) + int(margin[far] < 0.0)
+            totals.drops[owner] += int(margin[node] < 0.0 and ledge[node])
+            totals.drops[owner] += int(margin[beside] < 0.0 and ledge[beside])
+            totals.drops[owner] += int(margin[far] < 0.0 and ledge[far])
+
+
+def measure_islands(
+    links: NDArray[np.int32],
+    margin: NDArray[np.float32],
+    *,
+    floor: NDArray[np.float32],
+    ceiling: NDArray[np.float32],
+    ledge: NDArray[np.bool_],
+    spacing: float,
+) -> tuple[NDArray[np.int32], list[Island]]:
+    """The label of every node and, per label, what that part is like; verdicts are still open."""
+    quads = mark_quads(links, margin)
+    labels, count = label(links, margin, quads)
+    totals = _Measured(*(np.zeros(count) for _ in range(5)))
+    _measure(links, margin, quads, labels, (floor, ceiling), ledge, totals)
+    area = np.maximum(totals.area, 1e-12)
+    islands = [
+        Island(
+            index=None,
+            verdict=Verdict.KEPT,
+            area=float(totals.area[k]) * spacing * spacing,
+            height=float(totals.height[k] / area[k]),
+            covered=float(totals.covered[k] / area[k]),
+            drop=float(totals.drops[k] / max(1.0, totals.borders[k])),
+        )
+        for k in range(count)
+    ]
+    return labels, islands
+
+
+def judge(islands: list[Island], *, least_area: float) -> list[Verdict]:
+    """Which parts stay. The ground always does."""
+    if not islands:
+        return []
+    ground = _ground(islands)
+    verdicts = [_verdict(island, least_area) for island in islands]
+    verdicts[ground] = Verdict.GROUND
+    return verdicts
+
+
+def _ground(islands: list[Island]) -> int:
+    everything = range(len(islands))
+    largest = max(everything, key=lambda k: islands[k].area)
+    indoors = max(everything, key=lambda k: islands[k].area * islands[k].covered)
+    considerable = islands[indoors].area * islands[indoors].covered >= 0.2 * islands[largest].area
+    return indoors if considerable else largest
+
+
+def _verdict(island: Island, least_area: float) -> Verdict:
+    if island.area < least_area:
+        return Verdict.TOO_SMALL
+    return Verdict.PLATFORM if island.drop > 0.5 else Verdict.KEPT

@@ -1,0 +1,170 @@
+"""The navigation mesh: a surface, and everything that may be asked of it.
+
+Answers come from compiled kernels over flat arrays; this class only turns points into numbers and back,
+and remembers the distance fields it has made.
+"""
+
+import math
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nav_eval.dataset.episode import Vec3
+from nav_eval.errors import NavigationError
+from nav_eval.scene.navigation import walking
+from nav_eval.scene.navigation.field import Field, distance_from, find_neighbours, spread
+from nav_eval.scene.navigation.ground import Seed, StepResult, goals_of
+from nav_eval.scene.navigation.islands import Island
+from nav_eval.scene.navigation.sampling import draw_point
+from nav_eval.scene.navigation.shape import AgentShape
+from nav_eval.scene.navigation.snapping import nearest
+from nav_eval.scene.navigation.surface import Surface, height_at, island_at, locate, to_lattice
+
+#: as Habitat searches: this far sideways, and this far in all
+SNAP_REACH, SNAP_FARTHEST = 2.0, 4.5
+
+HEIGHT_ERROR = 0.5  #: `is_navigable` forgives this much, as Habitat does
+
+FIELD_BYTES = 1 << 28  #: distance fields that one mesh remembers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeshField:
+    """Distances to the nearest of a set of goals."""
+
+    mesh: "NavigationMesh"
+    goals: tuple[Vec3, ...]
+    _field: Field
+
+    def distance(self, position: Vec3) -> float:
+        """Geodesic metres from a position; infinity when there is no way."""
+        found, metres, _ = distance_from(self.mesh.surface, self._field, position[0], position[1], position[2])
+        if not found:
+            snapped = self.mesh.snap_point(position)
+            return math.inf if snapped is None else self.distance(snapped)
+        return metres
+
+    def path(self, position: Vec3) -> list[Vec3]:
+        """The corners of the way from a position to its nearest goal; empty when there is none."""
+        start = position if self.mesh.is_navigable(position) else self.mesh.snap_point(position)
+        if start is None:
+            return []
+        _, metres, corner = distance_from(self.mesh.surface, self._field, *start)
+        if math.isinf(metres):
+            return []
+        points, nodes = [start], len(self.mesh.surface.i)
+        while corner < nodes:
+            points.append(self.mesh.node_position(corner))
+            corner = int(self._field.parent[corner])
+        return [*points, self.goals[corner - nodes]]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for array in self._field)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class NavigationMesh:
+    """Where an agent of one shape can go in one scene."""
+
+    surface: Surface
+    shape: AgentShape
+    islands: tuple[Island, ...]  #: every part that was found, the ground first; dropped ones have no index
+    _fields: "OrderedDict[tuple[Vec3, ...], MeshField]" = field(default_factory=OrderedDict, repr=False)
+    _neighbours: list[NDArray[np.int32]] = field(default_factory=list, repr=False)  #: made with the first field
+
+    @property
+    def area(self) -> float:
+        """m² of all parts that may be walked on."""
+        return sum(island.area for island in self.islands if island.index is not None)
+
+    def is_navigable(self, point: Vec3) -> bool:
+        quad, u, v = self._locate(point)
+        return quad >= 0 and abs(height_at(self.surface, quad, u, v) - point[1]) <= HEIGHT_ERROR
+
+    def snap_point(self, point: Vec3) -> Vec3 | None:
+        quad, u, v = self._locate(point)
+        if quad >= 0:
+            height = height_at(self.surface, quad, u, v)
+            if abs(height - point[1]) <= HEIGHT_ERROR:
+                return (float(point[0]), height, float(point[2]))
+        found, x, y, z = nearest(self.surface, _floats(point), SNAP_REACH, SNAP_FARTHEST)
+        return (x, y, z) if found else None
+
+    def island(self, point: Vec3) -> int | None:
+        quad, u, v = self._locate(point)
+        if quad < 0 or abs(height_at(self.surface, quad, u, v) - point[1]) > HEIGHT_ERROR:
+            return None
+        index = island_at(self.surface, quad, u, v)
+        return index if index >= 0 else None
+
+    def try_step(self, start: Vec3, end: Vec3, *, sliding: bool) -> StepResult:
+        found, x, y, z, collided = walking.step(self.surface, start, (end[0], end[2]), sliding)
+        if found:
+            return StepResult((x, y, z), collided)
+        snapped = self.snap_point(start)
+        if snapped is None:
+            return StepResult(start, True)
+        return self.try_step(snapped, end, sliding=sliding)
+
+    def walk(self, start: Vec3, moves: ArrayLike, *, sliding: bool) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Many steps (dx, dz) in one call: the position after each, and whether it was cut short."""
+        steps = np.ascontiguousarray(moves, dtype=np.float64).reshape(-1, 2)
+        return walking.walk(self.surface, _floats(start), steps, sliding)
+
+    def distance_field(self, goals: Sequence[Vec3]) -> MeshField:
+        key = goals_of(goals)
+        if key in self._fields:
+            self._fields.move_to_end(key)
+            return self._fields[key]
+        made = self._make_field(key)
+        self._fields[key] = made
+        while len(self._fields) > 1 and sum(kept.nbytes for kept in self._fields.values()) > FIELD_BYTES:
+            self._fields.popitem(last=False)
+        return made
+
+    def geodesic_distance(self, start: Vec3, goal: Vec3 | Sequence[Vec3]) -> float:
+        return self.distance_field(goals_of(goal)).distance(start)
+
+    def shortest_path(self, start: Vec3, goal: Vec3) -> list[Vec3]:
+        return self.distance_field((goal,)).path(start)
+
+    def random_navigable_point(self, seed: Seed, *, island: int | None = None) -> Vec3:
+        """Drawn from the ground unless another island is named."""
+        indices = [part.index for part in self.islands if part.index is not None]
+        wanted = 0 if island is None else island
+        if wanted not in indices:
+            raise NavigationError(f"There is no island {wanted}; this mesh has {len(indices)}.")
+        return draw_point(self.surface, np.random.default_rng(seed), wanted)
+
+    def node_position(self, node: int) -> Vec3:
+        spacing, surface = self.surface.tiling.spacing, self.surface
+        return (
+            (float(surface.i[node]) + 0.5) * spacing,
+            float(surface.height[node]),
+            (float(surface.j[node]) + 0.5) * spacing,
+        )
+
+    def _locate(self, point: Vec3) -> tuple[int, float, float]:
+        u, v = to_lattice(self.surface, float(point[0]), float(point[2]))
+        return locate(self.surface, u, v, float(point[1])), u, v
+
+    def _make_field(self, goals: Iterable[Vec3]) -> MeshField:
+        snapped = [place for place in map(self.snap_point, goals) if place is not None]
+        located = [self._locate(place) for place in snapped]
+        goals = np.array([(u, v, place[1]) for (_, u, v), place in zip(located, snapped, strict=True)])
+        quads = np.array([quad for quad, _, _ in located], dtype=np.int32)
+        if not self._neighbours:
+            self._neighbours.append(find_neighbours(self.surface))
+        made = spread(self.surface, self._neighbours[0], goals.reshape(-1, 3), quads)
+        return MeshField(self, tuple(snapped), made)
+
+
+def _floats(point: Vec3) -> Vec3:
+    return (float(point[0]), float(point[1]), float(point[2]))
+
+
+__all__ = ["MeshField", "NavigationMesh"]

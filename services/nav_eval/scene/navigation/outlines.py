@@ -1,0 +1,262 @@
+"""What exactly stops an agent at the edge of the spans, finer than a column.
+
+Where a span has no neighbour, the column there is either void (a ledge, open floor's end) or holds
+something in the way of the body. For the latter the triangles are cut once more, to that column and to
+the band between climb and height above the floor, and enclosed in a 16-sided outline. Straight walls of
+any direction are met to a millimetre this way, although columns are five centimetres wide.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nav_eval.scene.navigation.kernels import kernel
+from nav_eval.scene.navigation.polygons import MAX_CORNERS, Polygon, cells_of, copy, cut_to_slab, range_of
+from nav_eval.scene.navigation.shape import AgentShape
+from nav_eval.scene.navigation.spans import EAST, NORTH, SOUTH, WEST, Spans
+from nav_eval.scene.navigation.tiles import (
+    COLUMNS,
+    TILE,
+    Binned,
+    TileTriangles,
+    Tiling,
+    column_of,
+    load_triangle,
+    triangles_of,
+)
+
+#: outline directions (x, z); with their opposites sixteen sides
+AXES = np.array([[1, 0], [0, 1], [1, 1], [1, -1], [2, 1], [1, 2], [2, -1], [1, -2]], dtype=np.float64)
+
+#: neighbours of a column in the order of their directions, and the two links that lead to each
+_AROUND = np.array([[1, 0], [1, 1], [0, 1], [-1, 1], [-1, 0], [-1, -1], [0, -1], [1, -1]], dtype=np.int64)
+_WAYS = np.array(
+    [[EAST, -1], [EAST, SOUTH], [SOUTH, -1], [SOUTH, WEST], [WEST, -1], [WEST, NORTH], [NORTH, -1], [NORTH, EAST]],
+    dtype=np.int64,
+)
+
+
+class Sightings(NamedTuple):
+    """Which spans see which blocked column; `blocker` indexes `Outlines`."""
+
+    span: NDArray[np.int32]
+    blocker: NDArray[np.int32]
+
+
+class Outlines(NamedTuple):
+    """The outline of every blocker, in columns: corners[first[k]:first[k + 1]] as (x, z)."""
+
+    first: NDArray[np.int64]
+    corners: Polygon
+    is_ledge: NDArray[np.bool_]
+    """Nothing stands there: the floor ends, or rises or falls by more than the climb."""
+
+
+@kernel
+def neighbour(links: NDArray[np.int32], span: int, side: int) -> int:
+    """The span on one of eight sides (east, then clockwise seen from above); −1 unless every way leads there."""
+    first, second = _WAYS[side, 0], _WAYS[side, 1]
+    beside = links[span, first]
+    if second < 0 or beside < 0:
+        return int(beside)
+    other = links[span, second]
+    if other < 0 or links[beside, second] != links[other, first]:
+        return -1
+    return int(links[beside, second])
+
+
+@kernel
+def _is_blocked(spans: Spans, tiling: Tiling, span: int, side: int, climb: float) -> bool:
+    """Is the column on this side no place for an agent that stands on the span?
+
+    A diagonal neighbour behind two missing ones may still be floor of another part: no obstacle then.
+    """
+    first, second = _WAYS[side, 0], _WAYS[side, 1]
+    if second < 0:
+        return bool(spans.links[span, first] < 0)
+    beside, other = spans.links[span, first], spans.links[span, second]
+    if (beside >= 0 and spans.links[beside, second] >= 0) or (other >= 0 and spans.links[other, first] >= 0):
+        return False
+    column = column_of(tiling, spans.i[span] + _AROUND[side, 0], spans.j[span] + _AROUND[side, 1])
+    if column >= 0:
+        for there in range(spans.first[column], spans.first[column + 1]):
+            if abs(spans.floor[there] - spans.floor[span]) <= climb:
+                return False
+    return True
+
+
+@kernel
+def _sightings(
+    spans: Spans, tiling: Tiling, climb: float
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    total = 0
+    for span in range(len(spans.floor)):
+        for side in range(8):
+            total += 1 if _is_blocked(spans, tiling, span, side, climb) else 0
+    seen_from, column = np.empty(total, dtype=np.int32), np.empty(total, dtype=np.int64)
+    i, j = np.empty(total, dtype=np.int32), np.empty(total, dtype=np.int32)
+    written = 0
+    for span in range(len(spans.floor)):
+        for side in range(8):
+            if not _is_blocked(spans, tiling, span, side, climb):
+                continue
+            i[written], j[written] = spans.i[span] + _AROUND[side, 0], spans.j[span] + _AROUND[side, 1]
+            seen_from[written], column[written] = span, column_of(tiling, i[written], j[written])
+            written += 1
+    return seen_from, column, i, j
+
+
+@kernel
+def _extend(
+    outlines: NDArray[np.float64], blocker: int, polygon: Polygon, count: int, axes: NDArray[np.float64]
+) -> None:
+    """Grow the outline (lower bounds, then upper bounds along the axes) over a polygon."""
+    sides = len(axes)
+    for k in range(count):
+        for side in range(sides):
+            reach = axes[side, 0] * polygon[k, 0] + axes[side, 1] * polygon[k, 2]
+            outlines[blocker, side] = min(outlines[blocker, side], reach)
+            outlines[blocker, sides + side] = max(outlines[blocker, sides + side], reach)
+
+
+@kernel
+def _extend_in_column(
+    piece: Polygon,
+    count: int,
+    band: tuple[float, float],
+    blockers: tuple[NDArray[np.float32], NDArray[np.float64]],
+    span_of_blockers: tuple[int, int],
+    axes: NDArray[np.float64],
+    scratch: tuple[Polygon, Polygon],
+) -> None:
+    """Let a triangle piece grow the outlines of the blockers in its column, each within its own band."""
+    floors, outlines = blockers
+    cut_piece, spare = scratch
+    low, high = range_of(piece, count, 1)
+    for blocker in range(span_of_blockers[0], span_of_blockers[1]):
+        lower, upper = floors[blocker] + band[0], floors[blocker] + band[1]
+        if high <= lower or low >= upper:
+            continue
+        copy(piece, count, cut_piece)
+        left = count
+        if low < lower or high > upper:
+            left = cut_to_slab(cut_piece, count, spare, 1, lower, upper)
+        _extend(outlines, blocker, cut_piece, left, axes)
+
+
+@kernel
+def _trace_tile(
+    tile: TileTriangles,
+    first: NDArray[np.int64],
+    band: tuple[float, float],
+    reach: tuple[float, float],
+    blockers: tuple[NDArray[np.float32], NDArray[np.float64]],
+    axes: NDArray[np.float64],
+) -> None:
+    """Grow the outlines of one tile's blockers; `first` gives those of each column."""
+    whole, strip, cell, spare = np.empty((8, 3)), np.empty((16, 3)), np.empty((16, 3)), np.empty((16, 3))
+    scratch = (np.empty((16, 3)), np.empty((16, 3)))
+    for member in tile.members:
+        load_triangle(tile.positions, tile.triangles[member], tile.spacing, whole)
+        low, high = range_of(whole, 3, 1)
+        if high <= reach[0] or low >= reach[1]:
+            continue
+        lower, upper = range_of(whole, 3, 2)
+        first_row, last_row = cells_of(lower, upper)
+        for j in range(max(first_row, tile.j), min(last_row, tile.j + TILE - 1) + 1):
+            copy(whole, 3, strip)
+            in_strip = 3 if first_row == last_row else cut_to_slab(strip, 3, spare, 2, float(j), j + 1.0)
+            if in_strip == 0:
+                continue
+            left, right = range_of(strip, in_strip, 0)
+            first_place, last_place = cells_of(left, right)
+            for i in range(max(first_place, tile.i), min(last_place, tile.i + TILE - 1) + 1):
+                local = (j - tile.j) * TILE + i - tile.i
+                if first[local] == first[local + 1]:
+                    continue
+                copy(strip, in_strip, cell)
+                in_cell = in_strip
+                if first_place != last_place:
+                    in_cell = cut_to_slab(cell, in_strip, spare, 0, float(i), i + 1.0)
+                group = (first[local], first[local + 1])
+                _extend_in_column(cell, in_cell, band, blockers, group, axes, scratch)
+
+
+@kernel
+def _cut_by_side(source: Polygon, count: int, target: Polygon, normal: tuple[float, float], bound: float) -> int:
+    """Keep the part of a flat polygon (u, v) with normal · point ≤ bound."""
+    kept = 0
+    for k in range(count):
+        following = k + 1 if k + 1 < count else 0
+        here = bound - normal[0] * source[k, 0] - normal[1] * source[k, 1]
+        there = bound - normal[0] * source[following, 0] - normal[1] * source[following, 1]
+        if here >= 0.0:
+            target[kept, 0], target[kept, 1] = source[k, 0], source[k, 1]
+            kept += 1
+        if (here > 0.0 and there < 0.0) or (here < 0.0 and there > 0.0):
+            part = here / (here - there)
+            target[kept, 0] = source[k, 0] + part * (source[following, 0] - source[k, 0])
+            target[kept, 1] = source[k, 1] + part * (source[following, 1] - source[k, 1])
+            kept += 1
+    return kept
+
+
+@kernel
+def _corners_of(
+    outlines: NDArray[np.float64], i: NDArray[np.int32], j: NDArray[np.int32], axes: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], Polygon, NDArray[np.bool_]]:
+    """Turn bounds along the axes into corners; a blocker without geometry is its whole column."""
+    total, sides = len(outlines), len(axes)
+    first, is_ledge = np.zeros(total + 1, dtype=np.int64), np.zeros(total, dtype=np.bool_)
+    corners = np.empty((total * 2 * sides, 2))
+    polygon, spare = np.empty((MAX_CORNERS, 2)), np.empty((MAX_CORNERS, 2))
+    slack = 1e-9  # so that rounding never cuts a flat outline away
+    for k in range(total):
+        for corner in range(4):
+            polygon[corner, 0] = i[k] + (1.0 if corner in (1, 2) else 0.0)
+            polygon[corner, 1] = j[k] + (1.0 if corner in (2, 3) else 0.0)
+        count = 4
+        is_ledge[k] = outlines[k, 0] > outlines[k, sides]
+        for side in range(0 if is_ledge[k] else sides):
+            normal = (axes[side, 0], axes[side, 1])
+            count = _cut_by_side(polygon, count, spare, normal, outlines[k, sides + side] + slack)
+            opposite = (-axes[side, 0], -axes[side, 1])
+            count = _cut_by_side(spare, count, polygon, opposite, slack - outlines[k, side])
+        first[k + 1] = first[k] + count
+        for corner in range(count):
+            corners[first[k] + corner, 0] = polygon[corner, 0]
+            corners[first[k] + corner, 1] = polygon[corner, 1]
+    return first, corners, is_ledge
+
+
+def find_outlines(
+    positions: NDArray[np.float32],
+    triangles: NDArray[np.uint32],
+    binned: Binned,
+    spans: Spans,
+    shape: AgentShape,
+) -> tuple[Sightings, Outlines]:
+    """Everything that the outermost spans see, with its exact outline."""
+    seen_from, column, i, j = _sightings(spans, binned.tiling, shape.max_climb)
+    keys = np.stack([column, i, j, spans.floor[seen_from].view(np.int32)], axis=1)
+    # blockers without a tile have column −1 and come first; the others are in tile and column order
+    unique, one_of, blocker = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    floors, outlines = spans.floor[seen_from[one_of]], _empty_outlines(len(unique))
+    band = (shape.max_climb, shape.height)
+    for tile in range(len(binned.origins)):
+        first = np.searchsorted(unique[:, 0], np.arange(tile * COLUMNS, (tile + 1) * COLUMNS + 1))
+        if first[0] == first[-1]:
+            continue
+        own = floors[first[0] : first[-1]]
+        reach = (float(own.min()) + band[0], float(own.max()) + band[1])
+        geometry = triangles_of(positions, triangles, binned, tile)
+        _trace_tile(geometry, first, band, reach, (floors, outlines), AXES)
+    first_corner, corners, is_ledge = _corners_of(outlines, i[one_of], j[one_of], AXES)
+    outline = Outlines(first_corner, corners[: first_corner[-1]].copy(), is_ledge)
+    return Sightings(seen_from, blocker.reshape(-1).astype(np.int32)), outline
+
+
+def _empty_outlines(count: int) -> NDArray[np.float64]:
+    return np.repeat([[math.inf, -math.inf]], len(AXES), axis=1).repeat(count, axis=0)

@@ -1,0 +1,205 @@
+"""Moving on the surface: straight until the border, then stop or slide.
+
+A straight line is followed from quad to quad along the links, so it can neither jump through a thin wall
+nor change the floor it is on. Within a quad on the border, the margin is linear along the line, and its
+zero is where the body touches. Sliding keeps the part of the motion along the border, again and again.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nav_eval.scene.navigation.kernels import kernel
+from nav_eval.scene.navigation.spans import EAST, NORTH, SOUTH, WEST
+from nav_eval.scene.navigation.surface import (
+    ABSENT,
+    FULL,
+    PARTIAL,
+    Corners,
+    Surface,
+    blend,
+    corners,
+    height_at,
+    locate,
+    slope,
+    to_lattice,
+    to_world,
+)
+
+MAX_SLIDES = 64  #: border pieces that one step may follow
+MAX_QUADS = 1 << 20  #: quads that one line may cross
+TOUCH = -1e-9  #: a margin below this is a wall: far inside of what `locate` forgives
+
+#: t of the line, quad there, was it blocked, and the direction away from the border
+Stop = tuple[float, int, bool, float, float]
+
+
+@kernel
+def _border_crossing(margins: Corners, start: tuple[float, float], end: tuple[float, float]) -> tuple[float, bool]:
+    """How far (0 to 1, 2 for all of it) a segment within a quad stays inside, and is that in the triangle a ≥ b?"""
+    before, after = start[0] - start[1], end[0] - end[1]
+    at_start, at_end = blend(margins, start[0], start[1]), blend(margins, end[0], end[1])
+    turn, at_turn = 0.0, at_start
+    if (before < 0.0 < after) or (after < 0.0 < before):
+        turn = before / (before - after)
+        place = start[0] + turn * (end[0] - start[0])
+        at_turn = blend(margins, place, place)
+        if at_turn < TOUCH and at_turn < at_start:
+            return turn * max(0.0, at_start) / (max(0.0, at_start) - at_turn), before > 0.0
+    if at_end < TOUCH and at_end < at_turn:
+        rest = (1.0 - turn) * max(0.0, at_turn) / (max(0.0, at_turn) - at_end)
+        return turn + rest, after > 0.0 or (after == 0.0 and before > 0.0)
+    return 2.0, True
+
+
+@kernel
+def _unit(value: float) -> float:
+    return min(1.0, max(0.0, value))
+
+
+@kernel
+def present(links: NDArray[np.int32], quads: NDArray[np.uint8], quad: int, direction: int) -> int:
+    """The present quad on one side of a quad, −1 if there is none."""
+    if quad < 0:
+        return -1
+    beside = links[quad, direction]
+    return int(beside) if beside >= 0 and quads[beside] != ABSENT else -1
+
+
+@kernel
+def _stop_within(
+    margins: Corners, place: tuple[float, float], along: tuple[float, float], times: tuple[float, float]
+) -> tuple[float, float, float]:
+    """When a line touches the border within a quad (2 for never), and the direction away from the border.
+
+    `place` is where the line was at time 0, seen from the quad's first corner.
+    """
+    t, leave = times
+    here = (_unit(place[0] + t * along[0]), _unit(place[1] + t * along[1]))
+    there = (_unit(place[0] + leave * along[0]), _unit(place[1] + leave * along[1]))
+    part, lower = _border_crossing(margins, here, there)
+    if part > 1.0:
+        return 2.0, 0.0, 0.0
+    away = slope(margins, lower)
+    return t + part * (leave - t), away[0], away[1]
+
+
+@kernel
+def march(
+    surface: Surface,
+    quad: int,
+    start: tuple[float, float],
+    along: tuple[float, float],
+    chord: tuple[float, float, float],
+) -> Stop:
+    """Follow start + t · along from t = 0 to 1 until something stops it.
+
+    `chord` is (height at t = 0, rise, tolerance): a line of sight ends where the floor leaves it by more.
+    Distances to the next lattice lines are compared by products: exact for nodes, and no division inside.
+    """
+    links, quads, margin, height = surface.links, surface.quads, surface.margin, surface.height
+    (u, v), (du, dv) = start, along
+    side_u, side_v = EAST if du > 0.0 else WEST, SOUTH if dv > 0.0 else NORTH
+    unit_u, unit_v = math.copysign(1.0, du), math.copysign(1.0, dv)
+    reach_u, reach_v = abs(du), abs(dv)
+    i, j = float(surface.i[quad]), float(surface.j[quad])
+    rise = chord[1] / max(reach_u, reach_v, 1e-300)
+    t = 0.0
+    for _ in range(MAX_QUADS):
+        ahead_u = (i + 1.0 - u if du > 0.0 else u - i) if du != 0.0 else math.inf
+        ahead_v = (j + 1.0 - v if dv > 0.0 else v - j) if dv != 0.0 else math.inf
+        done = ahead_u >= reach_u and ahead_v >= reach_v
+        by_u, by_v = ahead_u * reach_v, ahead_v * reach_u
+        if quads[quad] == PARTIAL:
+            leave = 1.0 if done else (ahead_u / reach_u if by_u <= by_v else ahead_v / reach_v)
+            touch, away_u, away_v = _stop_within(corners(margin, links, quad), (u - i, v - j), along, (t, leave))
+            if touch <= 1.0:
+                return touch, quad, True, away_u, away_v
+        if done:
+            return 1.0, quad, False, 0.0, 0.0
+        covered = ahead_u if reach_u >= reach_v else ahead_v
+        if abs(height[quad] - (chord[0] + covered * rise)) > chord[2]:
+            return t, quad, True, 0.0, 0.0
+        away_u, away_v = 0.0, 0.0
+        if by_u < by_v:
+            beyond, away_u = int(links[quad, side_u]), -unit_u
+            i += unit_u
+        elif by_v < by_u:
+            beyond, away_v = int(links[quad, side_v]), -unit_v
+            j += unit_v
+        else:  # through the corner, if the quad on either side of it is there
+            first, second = present(links, quads, quad, side_u), present(links, quads, quad, side_v)
+            beyond = max(present(links, quads, first, side_v), present(links, quads, second, side_u))
+            away_u, away_v = -unit_u if first < 0 else 0.0, -unit_v if second < 0 or first >= 0 else 0.0
+            i, j = i + unit_u, j + unit_v
+        if beyond < 0 or quads[beyond] != FULL:
+            t = max(0.0, ahead_u / reach_u if by_u <= by_v else ahead_v / reach_v)
+            if beyond < 0 or quads[beyond] == ABSENT:
+                return t, quad, True, away_u, away_v
+        quad = beyond
+    return t, quad, True, 0.0, 0.0
+
+
+_ANY_HEIGHT = (0.0, 0.0, math.inf)
+
+
+@kernel
+def slide(
+    surface: Surface, quad: int, start: tuple[float, float], along: tuple[float, float]
+) -> tuple[int, float, float]:
+    """Where a body ends that follows borders instead of stopping at them."""
+    (u, v), (du, dv) = start, along
+    last_u, last_v = 0.0, 0.0
+    for _ in range(MAX_SLIDES):
+        t, quad, blocked, normal_u, normal_v = march(surface, quad, (u, v), (du, dv), _ANY_HEIGHT)
+        u, v = u + t * du, v + t * dv
+        squared = normal_u * normal_u + normal_v * normal_v
+        if not blocked or squared == 0.0:
+            break
+        du, dv = (1.0 - t) * du, (1.0 - t) * dv
+        into = (du * normal_u + dv * normal_v) / squared
+        if into < 0.0:
+            du, dv = du - into * normal_u, dv - into * normal_v
+        backwards = du * along[0] + dv * along[1] <= 1e-12 * (along[0] * along[0] + along[1] * along[1])
+        if backwards or du * last_u + dv * last_v < -1e-9 * math.sqrt(last_u * last_u + last_v * last_v):
+            break  # a corner: the way along this border leads back into the one before
+        last_u, last_v = normal_u, normal_v
+    return quad, u, v
+
+
+@kernel
+def step(
+    surface: Surface, start: tuple[float, float, float], end: tuple[float, float], sliding: bool
+) -> tuple[bool, float, float, float, bool]:
+    """(found, x, y, z, collided); found is False when the start is not on the surface."""
+    u, v = to_lattice(surface, start[0], start[2])
+    quad = locate(surface, u, v, start[1])
+    if quad < 0:
+        return False, start[0], start[1], start[2], True
+    end_u, end_v = to_lattice(surface, end[0], end[1])
+    along = (end_u - u, end_v - v)
+    t, last, blocked, _, _ = march(surface, quad, (u, v), along, _ANY_HEIGHT)
+    if not blocked:
+        return True, end[0], height_at(surface, last, end_u, end_v), end[1], False
+    if sliding:
+        last, u, v = slide(surface, quad, (u, v), along)
+    else:
+        u, v = u + t * along[0], v + t * along[1]
+    x, z = to_world(surface, u, v)
+    asked = (end[0] - start[0]) * (end[0] - start[0]) + (end[1] - start[2]) * (end[1] - start[2])
+    made = (x - start[0]) * (x - start[0]) + (z - start[2]) * (z - start[2])
+    return True, x, height_at(surface, last, u, v), z, made + 1e-5 < asked
+
+
+@kernel
+def walk(
+    surface: Surface, start: tuple[float, float, float], moves: NDArray[np.float64], sliding: bool
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Many steps in one call: after each move (dx, dz), the position and whether it was cut short."""
+    positions, collided = np.empty((len(moves), 3)), np.zeros(len(moves), dtype=np.bool_)
+    x, y, z = start
+    for k in range(len(moves)):
+        _, x, y, z, collided[k] = step(surface, (x, y, z), (x + moves[k, 0], z + moves[k, 1]), sliding)
+        positions[k, 0], positions[k, 1], positions[k, 2] = x, y, z
+    return positions, collided
