@@ -5,15 +5,25 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from typing import Protocol
 
 from nav_eval_sdk.errors import SdkError
-from nav_eval_sdk.grpc_server import GrpcServer
 from nav_eval_sdk.hosting import BATCH_WINDOW, AgentSource, Host
 
 DEFAULT_ADDRESS = "0.0.0.0:8085"
 SOCKET_VARIABLE = "NAV_EVAL_SOCKET"
 ADDRESS_VARIABLE = "NAV_EVAL_ADDRESS"
 PROTOCOL_VARIABLE = "NAV_EVAL_PROTOCOL"
+ENCODING_VARIABLE = "NAV_EVAL_ENCODING"  #: msgpack or json, for WebSocket
+PROTOCOLS = ("grpc", "rest", "websocket")
+
+
+class Server(Protocol):
+    """What all protocols have in common."""
+
+    def wait(self) -> None: ...
+
+    def stop(self) -> None: ...
 
 
 def serve(
@@ -34,16 +44,29 @@ def serve(
     """
     protocol = protocol or os.environ.get(PROTOCOL_VARIABLE, "grpc")
     host = Host(agent, max_episodes=max_episodes, batch_window=batch_window)
-    if protocol == "grpc":
-        server = GrpcServer(host, address or address_from_environment())
-    else:
-        raise SdkError(f"There is no protocol {protocol!r}; choose among grpc, rest, websocket.")
+    server = _server(protocol, host, address or address_from_environment())
     _stop_on_signals(server)
     host.start()
     server.wait()
 
 
-def _stop_on_signals(server: GrpcServer) -> None:
+def _server(protocol: str, host: Host, address: str) -> Server:
+    if protocol == "grpc":
+        from nav_eval_sdk.grpc_server import GrpcServer
+
+        return GrpcServer(host, address)
+    if protocol == "rest":
+        from nav_eval_sdk.rest_server import RestServer
+
+        return RestServer(host, address)
+    if protocol == "websocket":
+        from nav_eval_sdk.websocket_agent import WebSocketAgent
+
+        return WebSocketAgent(host, address, encoding=os.environ.get(ENCODING_VARIABLE, "msgpack"))
+    raise SdkError(f"There is no protocol {protocol!r}; choose among {', '.join(PROTOCOLS)}.")
+
+
+def _stop_on_signals(server: Server) -> None:
     """End in order when the container is stopped."""
     if threading.current_thread() is not threading.main_thread():
         return

@@ -1,0 +1,153 @@
+"""One agent, every protocol: the same observations give the same actions."""
+
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from agent_support import HERE, TASK, an_episode, free_port, play
+
+from nav_eval.agents import AgentClient, ClientSettings, Health, connect
+from nav_eval.agents.grpc_client import GrpcAgentClient
+from nav_eval.agents.grpc_sessions import StreamSession, UnarySession
+from nav_eval.agents.process import ProcessAgentClient
+
+pytestmark = pytest.mark.integration
+
+SETTINGS = ClientSettings(connect_timeout=20.0, reset_timeout=10.0, action_timeout=10.0)
+INLINE = ClientSettings(connect_timeout=20.0, reset_timeout=10.0, action_timeout=10.0, shared_memory=False)
+AGENT = "fifteen_lines.py"
+
+
+def in_process() -> AgentClient:
+    return connect(f"{HERE / AGENT}:Walker", SETTINGS)
+
+
+@pytest.fixture(scope="module")
+def expected() -> list[str]:
+    with in_process() as client:
+        client.describe(TASK)
+        return [action.name for action in play(client, seed=7)]
+
+
+def over_socket(spawn: Callable, tmp_path: Path, *, streams: bool = True, shared: bool = True) -> AgentClient:
+    socket = tmp_path / "agent.sock"
+    spawn(AGENT, NAV_EVAL_SOCKET=str(socket))
+    return GrpcAgentClient(f"unix:{socket}", SETTINGS if shared else INLINE, streams=streams)
+
+
+def over_tcp(spawn: Callable, tmp_path: Path) -> AgentClient:
+    port = free_port()
+    spawn(AGENT, NAV_EVAL_ADDRESS=f"127.0.0.1:{port}")
+    return connect(f"grpc://127.0.0.1:{port}", SETTINGS)
+
+
+def over_rest(spawn: Callable, tmp_path: Path) -> AgentClient:
+    port = free_port()
+    spawn(AGENT, NAV_EVAL_ADDRESS=f"127.0.0.1:{port}", NAV_EVAL_PROTOCOL="rest")
+    return connect(f"http://127.0.0.1:{port}", SETTINGS)
+
+
+def over_websocket(spawn: Callable, tmp_path: Path, encoding: str) -> AgentClient:
+    port = free_port()
+    client = connect(f"ws://127.0.0.1:{port}", SETTINGS)
+    spawn(AGENT, NAV_EVAL_ADDRESS=f"ws://127.0.0.1:{port}", NAV_EVAL_PROTOCOL="websocket", NAV_EVAL_ENCODING=encoding)
+    return client
+
+
+WAYS: dict[str, Callable[..., AgentClient]] = {
+    "grpc stream, shared memory": over_socket,
+    "grpc stream, inline": lambda spawn, path: over_socket(spawn, path, shared=False),
+    "grpc unary, shared memory": lambda spawn, path: over_socket(spawn, path, streams=False),
+    "grpc unary, inline": lambda spawn, path: over_socket(spawn, path, streams=False, shared=False),
+    "grpc over TCP": over_tcp,
+    "rest": over_rest,
+    "websocket msgpack": lambda spawn, path: over_websocket(spawn, path, "msgpack"),
+    "websocket json": lambda spawn, path: over_websocket(spawn, path, "json"),
+    "command": lambda spawn, path: connect(f"{sys.executable} {HERE / AGENT}", SETTINGS),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_gives_the_same_actions(way: str, spawn: Callable, tmp_path: Path, expected: list[str]) -> None:
+    with WAYS[way](spawn, tmp_path) as client:
+        description = client.describe(TASK)
+        assert description.name == "Walker"
+        assert client.health_check() is Health.SERVING
+        for _ in range(2):  # the second episode finds nothing left of the first
+            assert [action.name for action in play(client, seed=7)] == expected
+    assert len(set(expected)) == 4, "the episode shows too little"
+    assert not [thread for thread in threading.enumerate() if thread.name == "nav-eval-websocket" and not thread.daemon]
+
+
+@pytest.mark.parametrize(("streams", "kind"), [(True, StreamSession), (False, UnarySession)])
+def test_shared_memory_is_agreed_on_by_itself(spawn: Callable, tmp_path: Path, streams: bool, kind: type) -> None:
+    with over_socket(spawn, tmp_path, streams=streams) as client:
+        assert client.describe(TASK).shared_memory
+        assert type(client.open_episode(an_episode())) is kind
+
+
+BATCHING = """
+from nav_eval_sdk import Agent, serve
+
+class Batching(Agent):
+    max_episodes = 4
+    largest = 0
+
+    def act_batch(self, observations):
+        self.largest = max(self.largest, len(observations))
+        return [{"action": "stop" if o.step == 19 else "move_forward"} for o in observations]
+
+    def end(self, episode, outcome):
+        print("largest", self.largest, flush=True)
+
+serve(Batching, batch_window=0.2)
+"""
+
+
+def test_concurrent_episodes_are_answered_in_batches(tmp_path: Path) -> None:
+    agent, log = tmp_path / "batching.py", tmp_path / "log"
+    agent.write_text(BATCHING)
+    with ProcessAgentClient(f"{sys.executable} {agent}", SETTINGS, log=log) as client:
+        assert client.describe(TASK).max_episodes == 4
+        with ThreadPoolExecutor(4) as pool:
+            done = list(pool.map(lambda seed: play(client, seed), range(4)))
+    assert [len(actions) for actions in done] == [20] * 4
+    assert "largest 4" in log.read_text()
+
+
+COUNTING = """
+from nav_eval_sdk import Agent, serve
+
+class Counting(Agent):
+    max_episodes = 3
+
+    def reset(self, episode):
+        self.count = 0
+
+    def act(self, observation):
+        self.count += 1
+        assert observation.step == self.count - 1, (observation.step, self.count)
+        return "stop" if self.count == 20 else "turn_left"
+
+serve(Counting)
+"""
+
+
+@pytest.mark.parametrize("protocol", ["grpc", "rest", "websocket"])
+def test_concurrent_episodes_do_not_mix(protocol: str, spawn: Callable, tmp_path: Path) -> None:
+    port = free_port()
+    address = {"grpc": "grpc", "rest": "http", "websocket": "ws"}[protocol] + f"://127.0.0.1:{port}"
+    if protocol == "websocket":
+        client = connect(address, SETTINGS)
+    told = address if protocol == "websocket" else f"127.0.0.1:{port}"
+    spawn(COUNTING, NAV_EVAL_ADDRESS=told, NAV_EVAL_PROTOCOL=protocol)
+    if protocol != "websocket":
+        client = connect(address, SETTINGS)
+    with client:
+        assert client.describe(TASK).max_episodes == 3
+        with ThreadPoolExecutor(3) as pool:
+            done = list(pool.map(lambda seed: play(client, seed), range(6)))
+    assert [actions[-1].name for actions in done] == ["stop"] * 6
