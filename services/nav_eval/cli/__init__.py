@@ -12,6 +12,7 @@ import nav_eval
 from nav_eval.cli.compare import compare
 from nav_eval.cli.config import app as config
 from nav_eval.cli.episodes import app as episodes
+from nav_eval.cli.evaluate import evaluate, verify
 from nav_eval.cli.report import report
 from nav_eval.cli.scenes import app as scenes
 from nav_eval.cli.score import score
@@ -25,6 +26,8 @@ app = typer.Typer(
     add_completion=False,
 )
 
+app.command()(evaluate)
+app.command()(verify)
 app.command()(score)
 app.command()(report)
 app.command()(compare)

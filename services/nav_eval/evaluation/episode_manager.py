@@ -77,19 +77,17 @@ class EpisodeManager:
             self.states[result.episode_id] = _FINAL[result.status]
             return True
 
-    def lose(self, episode_id: str, *, detail: str) -> EpisodeResult | None:
-        """Whoever played this is gone; the result if that was the last attempt."""
-        scene = self._running[episode_id].scene_id
-        result = EpisodeResult(
+    def lost(self, episode_id: str, *, detail: str) -> EpisodeResult:
+        """The result of an episode whose player is gone: our fault."""
+        return EpisodeResult(
             episode_id=episode_id,
-            scene_id=scene,
+            scene_id=self._running[episode_id].scene_id,
             status=EpisodeStatus.FAILED,
             cause=Cause.INFRASTRUCTURE,
             detail=detail,
             metrics={},
             num_steps=0,
         )
-        return result if self.finish(result) else None
 
     def get_results(self) -> list[EpisodeResult]:
         with self._lock:

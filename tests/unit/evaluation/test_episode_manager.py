@@ -46,11 +46,10 @@ def test_an_agents_fault_is_final() -> None:
 def test_a_lost_player_costs_an_attempt() -> None:
     manager = EpisodeManager([make_episode("a")], attempts=2)
     manager.take()
-    assert manager.lose("a", detail="gone") is None
+    assert not manager.finish(manager.lost("a", detail="gone"))
     manager.take()
-    lost = manager.lose("a", detail="gone")
-    assert lost is not None
-    assert lost.cause == Cause.INFRASTRUCTURE
+    assert manager.finish(manager.lost("a", detail="gone"))
+    assert manager.get_results()[0].cause == Cause.INFRASTRUCTURE
 
 
 @given(st.data())

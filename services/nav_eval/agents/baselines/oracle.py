@@ -7,7 +7,7 @@ agent is. In this process only: no team's agent can be one.
 
 from random import Random
 
-from nav_eval.agents.baselines.registry import Baseline, BaselineContext, Senses, register_baseline
+from nav_eval.agents.baselines.registry import Baseline, BaselineContext, Senses, blind, register_baseline
 from nav_eval.dataset.episode import Episode, Goal, PublicEpisode
 from nav_eval.errors import ConfigError
 from nav_eval.randomness import subseed
@@ -27,11 +27,11 @@ class Oracle(Baseline):
     """Walks to every goal in order and stops there; with less skill, it sometimes does anything else."""
 
     name = "oracle"
-    sensors = ("instruction",)
 
     def __init__(self, context: BaselineContext, *, skill: float = 1.0, seed: int = 0) -> None:
         if not 0.0 <= skill <= 1.0:
             raise ConfigError(f"skill is {skill}; it is a share of actions, between 0 and 1.")
+        self.sensors = blind(context)
         self._benchmark = context.benchmark
         self._episodes = context.episodes
         self._scenes = SceneManager(context.benchmark)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeAlias
 from urllib.parse import parse_qsl
 
-from nav_eval.config.schema import BenchmarkConfig
+from nav_eval.agents.description import AgentDescription, Encoding
+from nav_eval.config.schema import BenchmarkConfig, ImageGoalSensor, PictureSensor
 from nav_eval.dataset.episode import Episode, PublicEpisode
 from nav_eval.errors import ConfigError
 from nav_eval.registry import Registry
@@ -28,7 +29,16 @@ class Baseline:
     version: ClassVar[str] = "1"
     sensors: Sequence[str] = ()
     """Empty means all."""
-    max_actions: ClassVar[int] = 1
+    max_episodes: ClassVar[int] = 64
+    """Every episode gets an instance of its own."""
+
+    def describe(self) -> AgentDescription:
+        return AgentDescription(
+            name=self.name,
+            version=self.version,
+            sensors=dict.fromkeys(self.sensors, (Encoding.RAW,)),
+            max_episodes=self.max_episodes,
+        )
 
     def reset(self, episode: PublicEpisode) -> None:
         """A new episode begins."""
@@ -77,5 +87,8 @@ def _value(text: str) -> str | int | float:
     return text
 
 
-def action_names(context: BaselineContext) -> tuple[str, ...]:
-    return tuple(action.name for action in context.benchmark.task.actions)
+def blind(context: BaselineContext) -> tuple[str, ...]:
+    """One sensor that costs nothing: an agent that asks for none gets, and pays for, all of them."""
+    suite = context.benchmark.sensors()
+    plain = [name for name, sensor in suite.items() if not isinstance(sensor, PictureSensor | ImageGoalSensor)]
+    return tuple(plain[:1])

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from random import Random
 
-from nav_eval.agents.baselines.registry import Baseline, BaselineContext, Senses, register_baseline
+from nav_eval.agents.baselines.registry import Baseline, BaselineContext, Senses, blind, register_baseline
 from nav_eval.dataset.episode import PublicEpisode
 from nav_eval.errors import ConfigError
 from nav_eval.randomness import subseed
@@ -71,15 +71,20 @@ class ForwardAgent(Baseline):
 
 @register_baseline("stop")
 def make_stop(context: BaselineContext) -> Baseline:
-    return StopAgent()
+    return _unseeing(StopAgent(), context)
 
 
 @register_baseline("random")
 def make_random(context: BaselineContext, *, distribution: str | None = None, seed: int = 0) -> Baseline:
     default = "lh_vln" if context.benchmark.task.type == "lh_vln" else "vln_ce"
-    return RandomAgent(distribution=distribution or default, seed=seed)
+    return _unseeing(RandomAgent(distribution=distribution or default, seed=seed), context)
 
 
 @register_baseline("forward")
 def make_forward(context: BaselineContext, *, steps: int = FORWARD_STEPS, seed: int = 0) -> Baseline:
-    return ForwardAgent(steps=steps, seed=seed)
+    return _unseeing(ForwardAgent(steps=steps, seed=seed), context)
+
+
+def _unseeing(agent: Baseline, context: BaselineContext) -> Baseline:
+    agent.sensors = blind(context)
+    return agent

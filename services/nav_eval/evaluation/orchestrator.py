@@ -1,0 +1,54 @@
+"""One call from a benchmark's configuration to its results; the seeds' `EvaluationOrchestrator`."""
+
+from pathlib import Path
+
+from nav_eval.agents.client import AgentClient
+from nav_eval.agents.description import AgentDescription
+from nav_eval.config.schema import BenchmarkConfig
+from nav_eval.evaluation.bench import Bench, Emit
+from nav_eval.evaluation.episode_manager import EpisodeManager
+from nav_eval.evaluation.episodes import load_episodes
+from nav_eval.evaluation.interface import task_interface
+from nav_eval.evaluation.opening import open_agent
+from nav_eval.evaluation.parallel import ParallelExecutor
+from nav_eval.evaluation.report import Report
+from nav_eval.evaluation.runner import BenchmarkRunner, Players, Watcher
+from nav_eval.simulator.base import SimulatorSetup
+
+
+class EvaluationOrchestrator:
+    """Runs benchmarks against agents on this machine."""
+
+    def __init__(self, *, cache: Path, workers: int | None = None) -> None:
+        """`workers` overrides the benchmark's own number of processes; scores do not depend on it."""
+        self._cache = cache
+        self._workers = workers
+
+    def run_benchmark(
+        self, benchmark: BenchmarkConfig, *, agent: str, out: Path, watcher: Watcher | None = None
+    ) -> Report:
+        """Play all episodes of a benchmark against the agent at an address."""
+        episodes = load_episodes(benchmark)
+        runner = BenchmarkRunner(benchmark, episodes, out=out)
+        setup = SimulatorSetup(benchmark=benchmark, cache=self._cache)
+        workers = min(self._workers or benchmark.evaluation.workers, len(episodes))
+        if workers > 1:
+            with ParallelExecutor(setup, agent, workers=workers) as players:
+                return runner.run(players, watcher)
+        with open_agent(agent, benchmark, episodes) as client:
+            return runner.run(_InThisProcess(setup, client), watcher)
+
+
+class _InThisProcess(Players):
+    """One agent, and simulators in threads of this process."""
+
+    def __init__(self, setup: SimulatorSetup, client: AgentClient) -> None:
+        self._setup, self._client = setup, client
+
+    def describe(self) -> AgentDescription:
+        self._description = self._client.describe(task_interface(self._setup.benchmark))
+        return self._description
+
+    def play(self, manager: EpisodeManager, emit: Emit) -> None:
+        bench = Bench(self._setup, self._client, self._description)
+        bench.play(lambda: manager.take(wait=True), emit)
