@@ -9,7 +9,7 @@ from PIL import Image, UnidentifiedImageError
 
 from nav_eval.errors import SceneError
 from nav_eval.scene.reading.basis import BrokenPicture, decode_basis, decode_ktx2, is_basis, is_ktx2
-from nav_eval.scene.reading.limits import ReadLimits, check_limit
+from nav_eval.scene.reading.limits import ReadLimits, TooLarge, check_limit
 
 PILLOW_FORMATS = ("PNG", "JPEG", "WEBP", "AVIF", "BMP", "GIF", "TGA", "TIFF", "DDS")
 
@@ -51,6 +51,8 @@ class ImageDecoder:
                 with Image.open(io.BytesIO(content), formats=PILLOW_FORMATS) as image:
                     self.claim(*image.size, source=source)
                     return np.asarray(_eight_bits(image).convert("RGBA"))
+        except Image.DecompressionBombError as error:
+            raise TooLarge(f"{source}: {error} {TooLarge.__doc__}") from error
         except UnidentifiedImageError as error:
             raise UnreadableImage(f"{source} is not a picture that we know how to read.") from error
         except SceneError:

@@ -21,7 +21,7 @@ class ReadLimits:
     materials: int = 65_535  #: `Scene.triangle_material` is 16 bits wide
     vertices: int = 60_000_000
     triangles: int = 40_000_000
-    image_pixels: int = 16_384 * 16_384  #: one picture
+    image_pixels: int = 16_384 * 8_192  #: one picture; Pillow itself refuses more
     texture_pixels: int = 1 << 30  #: all pictures together; four bytes each once decoded
 
 

@@ -50,7 +50,7 @@ class PartList:
     ) -> Scene:
         """One scene of all parts, without objects' names yet."""
         parts = self._parts
-        if not parts:
+        if not any(len(part.triangles) for part in parts):
             raise SceneError(f"{self._log.source}: there is not a single triangle in it.")
         self._log.meshes = len(parts)
         self._log.triangles = self._triangles
