@@ -42,4 +42,5 @@ def _with_middles(values: NDArray[np.float32], pairs: NDArray[np.int64]) -> NDAr
 
 def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     length = np.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
-    return (vectors / np.maximum(length, 1e-12)).astype(np.float32)
+    unit: NDArray[np.float32] = (vectors / np.maximum(length, 1e-12)).astype(np.float32)
+    return unit

@@ -43,6 +43,7 @@ class Finish:
 
 _FABRIC = (*VIVID, "white", "light grey", "grey", "dark grey", "beige", "brown")
 _WOOD = ("light brown", "brown", "dark brown")
+_PALE = ("light blue", "light green", "light yellow", "light pink")
 _FIT = ("white",)
 
 KINDS = {
@@ -82,26 +83,44 @@ KINDS = {
         Kind("photo", "paper", _FIT, ("portrait", "seascape", "stripes art", "animal")),
         Kind("screen", "glass", ("black",), ("programme", "desktop"), unlit=True),
         Kind("dial", "paper", _FIT, ("dial",)),
-        Kind("rug", "fabric", (*VIVID, "beige", "grey", "dark grey", "brown"), ("rug border", "rug stripes", "rug diamonds")),
+        Kind(
+            "rug",
+            "fabric",
+            (*VIVID, "beige", "grey", "dark grey", "brown"),
+            ("rug border", "rug stripes", "rug diamonds"),
+        ),
         Kind("view", "glass", _FIT, ("view",), unlit=True),
         # floors, walls and ceilings
         Kind("planks", "wood", (*_WOOD, "beige", "grey"), ("planks", "wide planks", "parquet")),
-        Kind("floor tiles", "tile", ("white", "light grey", "grey", "dark grey", "beige"), ("tiles", "large tiles", "checker tiles")),
-        Kind("carpet", "carpet", ("beige", "grey", "light grey", "brown", "light blue", "dark green", "pink"), ("carpet",)),
-        Kind("concrete", "concrete", ("grey", "light grey"), ("concrete",)),
         Kind(
-            "paint",
-            "plaster",
-            ("white", "beige", "light grey", "light blue", "yellow", "pink", "green", "teal", "orange"),
-            ("plaster",),
+            "floor tiles",
+            "tile",
+            ("white", "light grey", "grey", "dark grey", "beige"),
+            ("tiles", "large tiles", "checker tiles"),
         ),
-        Kind("wallpaper", "wallpaper", ("beige", "light blue", "pink", "green", "yellow", "light grey"), ("wall stripes", "wall dots", "wall diamonds")),
-        Kind("wall tiles", "tile", ("white", "light blue", "teal", "beige", "light grey", "green", "pink"), ("subway tiles", "square tiles", "mosaic")),
+        Kind(
+            "carpet",
+            "carpet",
+            ("beige", "grey", "light grey", "brown", "light blue", "dark green", "pink"),
+            ("carpet",),
+        ),
+        Kind("concrete", "concrete", ("grey", "light grey"), ("concrete",)),
+        Kind("paint", "plaster", ("white", "beige", "light grey", *_PALE), ("plaster",)),
+        Kind(
+            "accent paint", "plaster", ("teal", "green", "orange", "dark blue", "red", "yellow", "grey"), ("plaster",)
+        ),
+        Kind("wallpaper", "wallpaper", ("beige", "light grey", *_PALE), ("wall stripes", "wall dots", "wall diamonds")),
+        Kind(
+            "wall tiles",
+            "tile",
+            ("white", "beige", "light grey", "teal", *_PALE),
+            ("subway tiles", "square tiles", "mosaic"),
+        ),
         Kind("brick", "brick", ("red", "light brown"), ("brick",)),
         Kind("ceiling", "plaster", ("white",), ("plaster",)),
         Kind("trim", "wood", ("white", "light brown", "brown", "dark brown", "dark grey")),
     )
-}  # fmt: skip
+}
 
 
 def finish(kind: str, draw: Draw, colours: Sequence[str] = (), patterns: Sequence[str] = ()) -> Finish:

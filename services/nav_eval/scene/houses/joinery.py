@@ -19,7 +19,7 @@ CASING = (60, 14)  #: width and thickness of the boards around a door
 BAR = 55  #: width of window bars
 THRESHOLD = 8
 HORIZON = 1300  #: height above the floor at which the view's horizon is
-VIEW_SPAN = 12.0  #: metres of outside that one repeat of the view shows
+VIEW_SPAN = 8.0  #: metres of outside that one repeat of the view shows
 
 
 def openings(plan: Plan, styles: dict[str, RoomStyle], draw: Draw) -> list[Fixture]:

@@ -96,7 +96,8 @@ def _lamp(lamp: Light, points: Array, facing: Array) -> Array:
     away = np.array(lamp.position) - points
     distance = np.sqrt((away * away).sum(axis=1)) + 1e-6
     cosine = (away * facing).sum(axis=1) / distance
-    return lamp.intensity * np.maximum(0.0, 0.3 + 0.7 * cosine) / (1 + (distance / LAMP_REACH) ** 2)
+    light: Array = lamp.intensity * np.maximum(0.0, 0.3 + 0.7 * cosine) / (1 + (distance / LAMP_REACH) ** 2)
+    return light
 
 
 def _window(window: SceneObject, region: Region, points: Array, facing: Array) -> Array:
@@ -108,7 +109,8 @@ def _window(window: SceneObject, region: Region, points: Array, facing: Array) -
     leaving = np.maximum(0.1, -(away * inward).sum(axis=1) / distance)
     area = max(window.size[0], window.size[2]) * window.size[1]
     spread = area / (area + (distance / WINDOW_REACH) ** 2 * 2)
-    return 1.1 * np.maximum(0.0, 0.15 + 0.85 * cosine) * leaving * spread
+    light: Array = 1.1 * np.maximum(0.0, 0.15 + 0.85 * cosine) * leaving * spread
+    return light
 
 
 def _inward(window: SceneObject, region: Region) -> Array:

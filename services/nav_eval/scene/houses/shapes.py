@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,7 +95,7 @@ def lathe(
     smooth: bool = False,
 ) -> Mesh:
     """A profile of (radius, height) turned around the vertical axis; `stretch` scales x and z."""
-    rings = [band for band in zip(profile, profile[1:], strict=False) if band[0] != band[1]]
+    rings = [band for band in pairwise(profile) if band[0] != band[1]]
     slopes = [_outward(low, high) for low, high in rings]
     bands = []
     for place, (low, high) in enumerate(rings):
@@ -173,7 +174,7 @@ def folds(width: float, height: float, *, depth: float, count: int, at: Vec3 = (
     steps = 2 * count
     xs = [at[0] - width / 2 + width * n / steps for n in range(steps + 1)]
     zs = [at[2] + (depth / 2 if n % 2 else -depth / 2) for n in range(steps + 1)]
-    sides = []
+    sides: list[Mesh] = []
     for n in range(steps):
         low, high = (xs[n], at[1], zs[n]), (xs[n + 1], at[1], zs[n + 1])
         up = [(p[0], p[1] + height, p[2]) for p in (low, high)]
@@ -265,7 +266,9 @@ def _apply(matrix: tuple[Vec3, Vec3, Vec3], vectors: Array) -> Array:
 
 
 def _box_template() -> tuple[Array, Array, Indices]:
-    corners, normals, triangles = [], [], []
+    corners: list[list[float]] = []
+    normals: list[list[float]] = []
+    triangles: list[list[int]] = []
     for axis in range(3):
         u, v = (axis + 1) % 3, (axis + 2) % 3
         for sign in (-1, 1):

@@ -6,6 +6,7 @@ into cells that share whole sides, small enough to carry light in their vertices
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -50,7 +51,7 @@ def _level(room: Room, height: int, holes: Sequence[Rect], *, up: bool) -> Mesh:
     corners = sorted({(x, z) for r in kept for x in (r.x0, r.x1) for z in (r.z0, r.z1)})
     index = {corner: number for number, corner in enumerate(corners)}
     positions = np.array([(x / 1000, height / 1000, z / 1000) for x, z in corners])
-    triangles = []
+    triangles: list[tuple[int, int, int]] = []
     for r in kept:
         a, b, c, d = index[r.x0, r.z0], index[r.x1, r.z0], index[r.x1, r.z1], index[r.x0, r.z1]
         triangles.extend(((a, d, c), (a, c, b)) if up else ((a, b, c), (a, c, d)))
@@ -83,7 +84,7 @@ def _wall_face(wall: Edge, openings: Sequence[Opening], heights: Sequence[int], 
     points = [(*wall.at(u), y) for y in heights for u in places]
     positions = np.array([(x / 1000, (y + base) / 1000, z / 1000) for x, z, y in points])
     uvs = np.array([(u / 1000, -y / 1000) for y in heights for u in places]) / TEXTURE_SPAN
-    triangles = []
+    triangles: list[tuple[int, int, int]] = []
     for row in range(rows - 1):
         for column in range(columns - 1):
             u, y = (places[column] + places[column + 1]) / 2, (heights[row] + heights[row + 1]) / 2
@@ -158,7 +159,7 @@ def _cuts(fixed: Sequence[int], longest: int) -> list[int]:
     """The fixed places and enough between them that no gap is longer than `longest`."""
     stops = sorted(set(fixed))
     cuts = [stops[0]]
-    for low, high in zip(stops, stops[1:], strict=False):
+    for low, high in pairwise(stops):
         pieces = -(-(high - low) // longest)
         cuts.extend(low + (high - low) * n // pieces for n in range(1, pieces + 1))
     return cuts

@@ -66,4 +66,4 @@ def _accent(room: Room, draw: Draw, wall: Finish) -> Finish:
     """One wall of a living room or bedroom may differ."""
     if room.kind not in (LIVING, BEDROOM, DINING) or not draw.chance(0.35):
         return wall
-    return finish(draw.choice(("paint", "wallpaper", "brick")), draw)
+    return finish(draw.choice(("accent paint", "wallpaper", "brick")), draw)

@@ -276,7 +276,7 @@ def _pot(radius: float, height: float) -> list[Part]:
 
 def _blades(draw: Draw, base: float, length: float, count: int, *, width: float = 0.07) -> list[Mesh]:
     """Long bent leaves around the stem."""
-    leaves = []
+    leaves: list[Mesh] = []
     for n in range(count):
         reach, rise = length * draw.uniform(0.25, 0.5), length * draw.uniform(0.65, 1.0)
         half = width / 2

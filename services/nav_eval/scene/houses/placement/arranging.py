@@ -77,9 +77,7 @@ class RoomWork:
     room: Room
     space: RoomSpace
     draw: Draw
-    placed: list[Placed]  #: of the whole house
-
-    mine: list[int] = field(default_factory=list)  #: indices of what was placed in this room
+    placed: list[Placed] = field(default_factory=list)
 
     @property
     def floor(self) -> float:
@@ -87,11 +85,10 @@ class RoomWork:
 
     def add(self, piece: Piece, at: Vec3, degrees: float, on: int | None = None) -> int:
         self.placed.append(Placed(piece=piece, position=at, degrees=degrees, room=self.room.room_id, on=on))
-        self.mine.append(len(self.placed) - 1)
         return len(self.placed) - 1
 
     def has(self, category: str) -> bool:
-        return any(self.placed[index].piece.category == category for index in self.mine)
+        return any(placed.piece.category == category for placed in self.placed)
 
 
 class Frame(NamedTuple):
@@ -178,10 +175,16 @@ def _settle(work: RoomWork, group: Group, frame: Frame) -> list[int]:
             continue
         rect = frame.rect(member.rect)
         work.space.block([rect])
-        work.space.take_wall(rect, mm(member.piece.size[1]) + 30)
+        work.space.take_wall(rect, 0, mm(member.piece.size[1]) + _above(member.piece))
         if member.piece.clearance:
             work.space.keep_free.append(frame.rect(member.front))
     return added
+
+
+def _above(piece: Piece) -> int:
+    """Millimetres of wall above a piece that what stands on it may need."""
+    kinds = [surface.kind for surface in piece.surfaces if surface.y > piece.size[1] - 0.05]
+    return 800 if "tv" in kinds else 380 if kinds else 30
 
 
 def _fitting(space: RoomSpace, group: Group, frames: list[Frame]) -> NDArray[np.bool_]:

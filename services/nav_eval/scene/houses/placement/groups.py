@@ -106,7 +106,7 @@ def desk_with_chair(work: RoomWork, *, like: str = "any", chance: float = 1.0) -
     if not draw.chance(chance):
         return False
     desk, chair = tables.desk(draw.fork("desk")), seating.office_chair(draw.fork("chair"))
-    seat = Member(chair, 0, mm(desk.size[2]) + mm(chair.size[2]) // 2 - 120, 2)
+    seat = Member(chair, 0, mm(desk.size[2]) + mm(chair.size[2]) // 2 + 20, 2)
     return bool(put_on_wall(work, [against_wall(desk), seat], like=like))
 
 
@@ -183,7 +183,7 @@ def side_by_side(pieces: Sequence[Piece], *, gap: int = 0) -> list[Member]:
 def _lay(work: RoomWork, rugs: Sequence[Piece]) -> None:
     """Put the first rug that fits on free floor."""
     for rug in rugs:
-        rects = [work.placed[index] for index in work.mine if work.placed[index].piece.rule is Rule.FLAT]
+        rects = [work.placed[index] for index in range(len(work.placed)) if work.placed[index].piece.rule is Rule.FLAT]
         if not rects and put_in_middle(work, [Member(rug, 0, 0)]):
             return
 

@@ -82,13 +82,17 @@ def _hang(work: RoomWork, piece: Piece, *, bottom: int) -> bool:
     ]
     return any(
         _hang_at(work, piece, number, along, bottom)
-        for number, along in work.draw.fork("hang", len(work.mine)).shuffled(places)
+        for number, along in work.draw.fork("hang", len(work.placed)).shuffled(places)
     )
 
 
 def _hang_near(work: RoomWork, category: str, piece: Piece, *, bottom: int) -> bool:
     """On the wall, as near as possible to something."""
-    near = [work.placed[index].position for index in work.mine if work.placed[index].piece.category == category]
+    near = [
+        work.placed[index].position
+        for index in range(len(work.placed))
+        if work.placed[index].piece.category == category
+    ]
     if not near:
         return False
     x, z = round(near[0][0] * 1000), round(near[0][2] * 1000)
@@ -105,7 +109,7 @@ def _hang_near(work: RoomWork, category: str, piece: Piece, *, bottom: int) -> b
 def _hang_at(work: RoomWork, piece: Piece, number: int, along: int, bottom: int, margin: int = 40) -> bool:
     """Hang it exactly here if the wall is free and nobody runs into it."""
     wall, half = work.space.walls[number], mm(piece.size[0]) // 2
-    top = bottom + mm(piece.size[1])
+    top = bottom + mm(piece.size[1]) + max((mm(surface.headroom) for surface in piece.surfaces), default=0)
     area = WallArea(along - half - margin, along + half + margin, bottom - margin, top + margin)
     if top > work.plan.ceiling - 30 or not work.space.wall_free(number, area):
         return False
@@ -114,6 +118,7 @@ def _hang_at(work: RoomWork, piece: Piece, number: int, along: int, bottom: int,
     if depth > SHALLOW and bottom < OVERHEAD and not _out_of_the_way(work, rect):
         return False
     work.space.taken[number].append(area)
+    work.space.take_wall(rect, bottom, top)
     x, z = wall.at(along, depth // 2 + 2)
     work.add(piece, (x / 1000, work.floor + bottom / 1000, z / 1000), 90.0 * QUARTERS[wall.normal])
     return True
@@ -132,7 +137,7 @@ def _out_of_the_way(work: RoomWork, rect: Rect) -> bool:
 def _hang_pictures(work: RoomWork, draw: Draw, count: int) -> None:
     """Over furniture first, where people hang them, then elsewhere."""
     anchors = ("sofa", "bed", "cabinet", "desk", "dresser", "console table", "fireplace", "piano")
-    above = [index for index in work.mine if work.placed[index].piece.category in anchors]
+    above = [index for index in range(len(work.placed)) if work.placed[index].piece.category in anchors]
     for number in range(count):
         piece = (decor.painting if draw.chance(0.6) else decor.photo)(draw.fork(number))
         bottom = EYE - mm(piece.size[1]) // 2

@@ -24,7 +24,7 @@ def furnish_kitchen(work: RoomWork) -> None:
     for missing, category in (("S", "sink"), ("O", "stove")):
         if not work.has(category):
             _put(work, missing, draw.fork("missing", missing), style)
-    for index in list(work.mine) if row else []:
+    for index in list(range(len(work.placed))) if row else []:
         _hang_over(work, index, draw.fork("above", index), style)
 
 

@@ -39,7 +39,7 @@ def furnish(work: RoomWork) -> None:
 
 def single(work: RoomWork, maker: Maker, *, like: str = "any", chance: float = 1.0) -> bool:
     """One piece at a wall; tried again in another size when it does not fit."""
-    draw = work.draw.fork(maker.__name__, len(work.mine))
+    draw = work.draw.fork(maker.__name__, len(work.placed))
     if not draw.chance(chance):
         return False
     return any(put_on_wall(work, [against_wall(maker(draw.fork(attempt)))], like=like) for attempt in range(2))

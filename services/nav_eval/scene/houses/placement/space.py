@@ -50,7 +50,8 @@ class RoomSpace:
     keep_free: list[Rect]  #: other floor that no furniture may stand on
     windows: list[tuple[Rect, int]]  #: strip in front of a window and its sill
     taken: dict[int, list[WallArea]]  #: per wall
-    obstacles: list[Rect] = field(default_factory=list)
+    leaves: list[Rect] = field(default_factory=list)  #: opened door leaves
+    obstacles: list[Rect] = field(default_factory=list)  #: leaves and furniture
 
     def clear(self, rects: Rects, *, tall: int) -> NDArray[np.bool_]:
         """Which of the rectangles (N × 4) are inside the room and free; `tall` things avoid windows."""
@@ -82,12 +83,12 @@ class RoomSpace:
     def block(self, rects: Iterable[Rect]) -> None:
         self.obstacles.extend(rects)
 
-    def take_wall(self, rect: Rect, height: int) -> None:
-        """Mark the walls behind a piece of furniture as taken up to its height."""
+    def take_wall(self, rect: Rect, bottom: int, top: int) -> None:
+        """Mark the walls beside a thing as taken from its lower to its upper end."""
         for number, wall in enumerate(self.walls):
             low, high, distance = _against(wall, rect)
             if distance < 250 and high > 0 and low < wall.length:
-                self.taken[number].append(WallArea(low, high, 0, height))
+                self.taken[number].append(WallArea(low, high, bottom, top))
 
     def wall_free(self, number: int, area: WallArea) -> bool:
         wall = self.walls[number]
@@ -131,15 +132,12 @@ def _mark_opening(space: RoomSpace, opening: Opening) -> None:
         space.door_zones.append(zone_of(opening, room).grown(40))
         space.doors.append(wall.at(middle, 320))
     else:
-        space.keep_free.append(
-            wall.rect(
-                middle - half, middle + half, ENTRANCE_DEPTH if opening.kind is OpeningKind.ENTRANCE else 0
-            ).grown(10)
-        )
+        space.keep_free.append(wall.rect(middle - half, middle + half, ENTRANCE_DEPTH))
     if opening.leaf and opening.leaf.room == room.room_id:
         leaf = leaf_rect(opening, room, opening.leaf)
+        space.leaves.append(leaf)
         space.obstacles.append(leaf)
-        space.take_wall(leaf, opening.head)
+        space.take_wall(leaf, 0, opening.head)
 
 
 def _mark_stairs(space: RoomSpace, plan: Plan) -> None:
@@ -209,7 +207,7 @@ def _overlapping(rects: Rects, others: Sequence[Rect]) -> NDArray[np.bool_]:
         & (rects[:, None, 1] < against[None, :, 3])
         & (against[None, :, 1] < rects[:, None, 3])
     )
-    return crossing.any(axis=1)
+    return np.asarray(crossing.any(axis=1))
 
 
 def _one_piece(

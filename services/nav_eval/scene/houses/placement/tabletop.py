@@ -61,11 +61,11 @@ class Shelf:
 
 def fill_surfaces(work: RoomWork) -> None:
     """Everything in the room that can carry things gets some."""
-    for index in list(work.mine):
+    for index in list(range(len(work.placed))):
         for number, surface in enumerate(work.placed[index].piece.surfaces):
             fill = _FILL.get(surface.kind)
             if fill:
-                fill(Shelf(work, index, surface, work.draw.fork("surface", index - work.mine[0], number)))
+                fill(Shelf(work, index, surface, work.draw.fork("surface", index, number)))
 
 
 def _dining(shelf: Shelf) -> None:

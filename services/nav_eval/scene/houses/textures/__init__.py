@@ -38,8 +38,8 @@ _DECODED = np.array([v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4
 @lru_cache(maxsize=512)
 def texture(pattern: str, variant: int) -> Texture:
     """The picture of a pattern."""
-    split = "unseen" if variant % 2 else "seen"
-    values = PATTERNS[pattern](Draw(variant, "texture", pattern, split=split))
+    draw = Draw(variant, "texture", pattern, split="unseen" if variant % 2 else "seen")
+    values = PATTERNS[pattern](draw)
     if values.ndim == 2:
         values = np.repeat(values[..., None], 3, axis=-1)
     pixels = np.full((*values.shape[:2], 4), 255, np.uint8)

@@ -45,4 +45,5 @@ def _stretched(lattice: Array, size: int) -> Array:
     part = place - low
     smooth = (part * part * (3 - 2 * part))[:, None]
     first, second = lattice[low % count], lattice[(low + 1) % count]
-    return first + (second - first) * smooth
+    stretched: Array = first + (second - first) * smooth
+    return stretched

@@ -1,5 +1,7 @@
 """Pictures that are shown once: paintings, photographs, screens, rugs, a clock's dial, the view outside."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from nav_eval.scene.houses.colours import SHADES
@@ -7,7 +9,7 @@ from nav_eval.scene.houses.randomness import Draw
 from nav_eval.scene.houses.textures.noise import Array, coordinates, layered, noise, speckle
 
 SIZE = (256, 256)
-VIEW = (256, 512)
+VIEW = (512, 512)
 
 Colour = tuple[float, float, float]
 
@@ -45,8 +47,8 @@ def abstract(draw: Draw) -> Array:
     canvas = np.ones((*SIZE, 3)) * 0.95
     rows = [0.0, *sorted(draw.uniform(0.1, 0.9) for _ in range(3)), 1.0]
     columns = [0.0, *sorted(draw.uniform(0.1, 0.9) for _ in range(3)), 1.0]
-    for top, bottom in zip(rows, rows[1:], strict=False):
-        for left, right in zip(columns, columns[1:], strict=False):
+    for top, bottom in pairwise(rows):
+        for left, right in pairwise(columns):
             if draw.chance(0.55):
                 _rect(
                     canvas,
@@ -63,7 +65,7 @@ def abstract(draw: Draw) -> Array:
 
 def shapes(draw: Draw) -> Array:
     """Circles and bars on a plain ground."""
-    canvas = np.ones((*SIZE, 3)) * np.array(_named(draw, "beige", "white", "light blue", "pink", "dark blue"))
+    canvas = _ground(_named(draw, "beige", "white", "light blue", "pink", "dark blue"))
     for _ in range(draw.integer(3, 6)):
         colour = _named(draw, "red", "orange", "yellow", "teal", "blue", "black", "purple", "green")
         row, column, size = draw.uniform(0.15, 0.85), draw.uniform(0.15, 0.85), draw.uniform(0.06, 0.24)
@@ -86,7 +88,7 @@ def stripes_art(draw: Draw) -> Array:
 
 def flowers(draw: Draw) -> Array:
     """A bunch in a vase."""
-    canvas = np.ones((*SIZE, 3)) * np.array(_named(draw, "beige", "light blue", "dark green", "grey"))
+    canvas = _ground(_named(draw, "beige", "light blue", "dark green", "grey"))
     _rect(canvas, (0.78, 0), (1, 1), _named(draw, "brown", "light brown", "white"))
     _triangle(canvas, (1.1, 0.5), (0.55, 0.35), (0.55, 0.65), _named(draw, "white", "blue", "teal", "red"))
     for _ in range(14):
@@ -105,7 +107,7 @@ def flowers(draw: Draw) -> Array:
 
 def portrait(draw: Draw) -> Array:
     """Head and shoulders."""
-    canvas = np.ones((*SIZE, 3)) * np.array(_named(draw, "light grey", "light blue", "beige", "dark green", "grey"))
+    canvas = _ground(_named(draw, "light grey", "light blue", "beige", "dark green", "grey"))
     skin = _mix((0.95, 0.8, 0.68), (0.42, 0.27, 0.18), draw.unit())
     hair = _named(draw, "black", "dark brown", "light brown", "brown", "light grey")
     _disc(canvas, (1.08, 0.5), 0.38, _named(draw, "blue", "red", "white", "dark grey", "green"))
@@ -120,7 +122,7 @@ def portrait(draw: Draw) -> Array:
 
 def animal(draw: Draw) -> Array:
     """A cat, from the front."""
-    canvas = np.ones((*SIZE, 3)) * np.array(_named(draw, "light blue", "beige", "pink", "green", "yellow"))
+    canvas = _ground(_named(draw, "light blue", "beige", "pink", "green", "yellow"))
     fur = _named(draw, "orange", "black", "grey", "white", "brown")
     _disc(canvas, (0.95, 0.5), 0.3, fur)
     for side in (-1, 1):
@@ -141,7 +143,7 @@ def programme(draw: Draw) -> Array:
 
 def desktop(draw: Draw) -> Array:
     """Windows on a computer's screen."""
-    canvas = np.ones((*SIZE, 3)) * np.array(_named(draw, "blue", "teal", "dark blue", "purple"))
+    canvas = _ground(_named(draw, "blue", "teal", "dark blue", "purple"))
     for _ in range(2):
         top, left = draw.uniform(0.08, 0.35), draw.uniform(0.06, 0.45)
         _rect(canvas, (top, left), (top + 0.5, left + 0.48), (0.95, 0.95, 0.96))
@@ -155,7 +157,7 @@ def desktop(draw: Draw) -> Array:
 
 def dial(draw: Draw) -> Array:
     """A clock's face."""
-    canvas = np.ones((*SIZE, 3)) * np.array(_named(draw, "white", "beige", "white"))
+    canvas = _ground(_named(draw, "white", "beige", "white"))
     ink = (0.08, 0.08, 0.1)
     for hour in range(12):
         row, column = _HOURS[hour]
@@ -227,6 +229,12 @@ _HOURS = (
 )  # fmt: skip
 
 
+def _ground(colour: Colour) -> Array:
+    """A canvas of one colour."""
+    canvas: Array = np.ones((*SIZE, 3)) * np.array(colour)
+    return canvas
+
+
 def _sky(draw: Draw, shape: tuple[int, int]) -> Array:
     top, low = (
         np.array(_named(draw, "blue", "light blue", "dark blue", "purple")),
@@ -237,7 +245,8 @@ def _sky(draw: Draw, shape: tuple[int, int]) -> Array:
 
 
 def _ridge(draw: Draw, bumps: int) -> Array:
-    return noise(draw, (1, SIZE[1]), (1, bumps))[0]
+    painted: Array = noise(draw, (1, SIZE[1]), (1, bumps))[0]
+    return painted
 
 
 def _below(canvas: Array, line: Array, colour: Colour) -> None:

@@ -50,7 +50,8 @@ def checker_tiles(draw: Draw) -> Array:
     count = draw.choice((4, 6))
     rows, columns = coordinates(LARGE)
     dark = ((rows * count).astype(int) + (columns * count).astype(int)) % 2
-    return _tiles(draw, count, count) * (1 - dark * draw.between(0.35, 0.65))
+    light: Array = _tiles(draw, count, count) * (1 - dark * draw.between(0.35, 0.65))
+    return light
 
 
 def square_tiles(draw: Draw) -> Array:
@@ -142,7 +143,8 @@ def cloth_checks(draw: Draw) -> Array:
     rows, columns = coordinates(SMALL)
     count = draw.choice((8, 12))
     down, across = (rows * count * 2).astype(int) % 2, (columns * count * 2).astype(int) % 2
-    return 0.64 + 0.18 * (down + across) - 0.03 * speckle(draw, SMALL)
+    light: Array = 0.64 + 0.18 * (down + across) - 0.03 * speckle(draw, SMALL)
+    return light
 
 
 def leather(draw: Draw) -> Array:
@@ -166,7 +168,8 @@ def marble(draw: Draw) -> Array:
 
 def granite(draw: Draw) -> Array:
     grit = speckle(draw, SMALL)
-    return 0.86 + 0.1 * layered(draw, SMALL, (64, 64), 2) - 0.3 * (grit > 0.93) + 0.1 * (grit < 0.06)
+    light: Array = 0.86 + 0.1 * layered(draw, SMALL, (64, 64), 2) - 0.3 * (grit > 0.93) + 0.1 * (grit < 0.06)
+    return light
 
 
 def wicker(draw: Draw) -> Array:
