@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
@@ -34,12 +34,14 @@ def layer(tree: dict[str, Any], source: str = "f") -> Layer:
     return Layer(tree, origins)
 
 
+@settings(max_examples=60)
 @given(trees(), trees())
 def test_merging_is_omegaconfs(base: dict[str, Any], over: dict[str, Any]) -> None:
     expected = OmegaConf.to_container(OmegaConf.merge(base, over))
     assert put_over(layer(base), layer(over)).tree == expected
 
 
+@settings(max_examples=40)
 @given(trees(), trees(), trees())
 def test_merging_is_associative(a: dict[str, Any], b: dict[str, Any], c: dict[str, Any]) -> None:
     left = put_over(put_over(layer(a), layer(b)), layer(c))
@@ -47,11 +49,13 @@ def test_merging_is_associative(a: dict[str, Any], b: dict[str, Any], c: dict[st
     assert left.tree == right.tree
 
 
+@settings(max_examples=30)
 @given(trees())
 def test_the_empty_layer_changes_nothing(tree: dict[str, Any]) -> None:
     assert put_over(layer(tree), layer({})).tree == put_over(layer({}), layer(tree)).tree == tree
 
 
+@settings(max_examples=50)
 @given(trees(), trees())
 def test_every_value_has_the_origin_of_the_layer_it_came_from(base: dict[str, Any], over: dict[str, Any]) -> None:
     merged = put_over(layer(base, "base"), layer(over, "over"))

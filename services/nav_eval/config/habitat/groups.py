@@ -116,8 +116,23 @@ _DATASETS: dict[str, tuple[str, str]] = {
     "instance_imagenav/hm3d_v3": ("InstanceImageNav-v1", "instance_imagenav/hm3d/v3"),
 }
 
-_PARTS_OF_TASKS = ("habitat/task/actions", "habitat/task/measurements", "habitat/task/lab_sensors")
-_CONTROLLERS = {"velocity_controller": _VELOCITY}
+
+def _benchmark(task: str, cameras: str, **agent: Any) -> Tree:  # noqa: ANN401
+    """A benchmark file: a task, and an agent whose cameras all have the same settings."""
+    camera = agent.pop("camera", {})
+    sensors = {f"{kind}_sensor": dict(camera) for kind in cameras.split()}
+    agents = {"main_agent": {"sim_sensors": sensors} | agent}
+    return {"habitat": {"task": _TASKS[task], "simulator": {"agents": agents}}}
+
+
+_LOCOBOT: Tree = {"height": 0.88, "radius": 0.18, "camera": {"hfov": 79, "position": [0, 0.88, 0]}}
+_BENCHMARKS: dict[str, Tree] = {
+    "pointnav_base": _benchmark("pointnav", "rgb depth"),
+    "imagenav_base": _benchmark("imagenav", "rgb"),
+    "vln_r2r": _benchmark("vln_r2r", "rgb depth", camera={"width": 256, "height": 256}),
+    "objectnav_hm3d": _benchmark("objectnav", "rgb depth", **_LOCOBOT),
+    "objectnav_mp3d": _benchmark("objectnav", "rgb depth", **_LOCOBOT),
+}
 
 
 class Group(NamedTuple):
@@ -127,21 +142,41 @@ class Group(NamedTuple):
     package: str
 
 
+def _cameras(option: str) -> Group:
+    sensors: Tree = {f"{kind}_sensor": {} for kind in _CAMERAS[option].split()}
+    return Group({"sim_sensors": sensors}, f"habitat.simulator.agents.{option}")
+
+
+def _dataset(name: str) -> Group:
+    kind, folder = _DATASETS[name]
+    path = f"data/datasets/{folder}/{{split}}/{{split}}.json.gz"
+    return Group({"type": kind, "split": "train", "data_path": path}, "habitat.dataset")
+
+
+_PARTS_OF_TASKS = ("habitat/task/actions", "habitat/task/measurements", "habitat/task/lab_sensors")
+_CONTROLLERS = {"velocity_controller": _VELOCITY}
+_BENCHMARK_FOLDERS = (
+    "",
+    "benchmark/nav",
+    "benchmark/nav/pointnav",
+    "benchmark/nav/imagenav",
+    "benchmark/nav/objectnav",
+)
+
+_GROUPS: dict[str, Group] = {
+    **{f"habitat/task/{name}": Group(tree, "habitat.task") for name, tree in _TASKS.items()},
+    **{f"habitat/simulator/agents/{name}": _cameras(name) for name in _CAMERAS},
+    **{f"habitat/simulator/sensor_setups/{name}": _cameras(name) for name in _CAMERAS},
+    **{f"habitat/dataset/{name}": _dataset(name) for name in _DATASETS},
+    **{f"{folder}/{name}": Group(tree, "") for folder in _BENCHMARK_FOLDERS for name, tree in _BENCHMARKS.items()},
+}
+
+
 def known_group(group: str, option: str) -> Group | None:
     """What the option of a group says; None when we do not know."""
     package = group.replace("/", ".")
-    if group == "habitat/task" and option in _TASKS:
-        return Group(_TASKS[option], package)
-    if group in ("habitat/simulator/agents", "habitat/simulator/sensor_setups") and option in _CAMERAS:
-        cameras: Tree = {f"{kind}_sensor": {} for kind in _CAMERAS[option].split()}
-        return Group({"sim_sensors": cameras}, f"habitat.simulator.agents.{option}")
-    if group == "habitat/simulator/sim_sensors":
-        return Group({}, f"{package}.{option}")
     if group in _PARTS_OF_TASKS:
         return Group({name: {} for name in _CONTROLLERS.get(option, (option,))}, package)
-    dataset = f"{group}/{option}".removeprefix("habitat/dataset/")
-    if dataset in _DATASETS:
-        kind, folder = _DATASETS[dataset]
-        path = f"data/datasets/{folder}/{{split}}/{{split}}.json.gz"
-        return Group({"type": kind, "split": "train", "data_path": path}, "habitat.dataset")
-    return None
+    if group == "habitat/simulator/sim_sensors":
+        return Group({}, f"{package}.{option}")
+    return _GROUPS.get(f"{group}/{option}")

@@ -30,6 +30,8 @@ _FORMATS = {
 _ACTIONS = {"stop": "stop", "velocity_stop": "stop", "empty": None, "velocity_control": "velocity_control"}
 _ACTIONS |= {name: name for name in ("move_forward", "turn_left", "turn_right", "look_up", "look_down")}
 
+_USUAL_ACTIONS = ("stop", "move_forward", "turn_left", "turn_right")
+
 _METRICS = {
     "success": "success",
     "spl": "spl",
@@ -50,18 +52,20 @@ _ORDER = "the order of episodes never depends on the agent, and each is run once
 
 
 def task_type(leaves: Leaves) -> str:
-    """Our name of the task; Habitat's `Nav-v0` says which one by its sensors."""
-    kind = leaves.text(*TASK, "type") or "Nav-v0"
-    if kind == "Nav-v0":
-        goal_is_picture = any(leaves.has(*TASK, "lab_sensors", name) for name in _IMAGE_GOALS)
-        return "imagenav" if goal_is_picture else "pointnav"
-    if kind not in _TASK_TYPES:
+    """Our name of the task; where Habitat's does not say enough, its sensors and its dataset do."""
+    kind = leaves.text(*TASK, "type")
+    if kind not in (None, "Nav-v0", *_TASK_TYPES):
         raise ConfigError(f"Habitat's task {kind!r} has no counterpart here; known: {', '.join(_TASK_TYPES)}, Nav-v0.")
-    return _TASK_TYPES[kind]
+    if kind in _TASK_TYPES:
+        return _TASK_TYPES[kind]
+    if any(leaves.has(*TASK, "lab_sensors", name) for name in _IMAGE_GOALS):
+        return "imagenav"
+    by_format = {"r2r": "vln", "rxr": "vln", "objectnav": "objectnav", "imagenav": "imagenav"}
+    return by_format.get(_FORMATS.get(leaves.text("habitat", "dataset", "type") or "", ""), "pointnav")
 
 
 def actions(leaves: Leaves) -> list[Tree]:
-    """The actions in their order, with the step sizes that Habitat keeps elsewhere."""
+    """The actions in their order, or the usual ones, with the step sizes that Habitat keeps elsewhere."""
     found: list[Tree] = []
     for name in leaves.below(*TASK, "actions"):
         place = (*TASK, "actions", name)
@@ -76,7 +80,7 @@ def actions(leaves: Leaves) -> list[Tree]:
             action["params"] = params
         if ours not in [other["name"] for other in found]:
             found.append(action)
-    return found
+    return found or [{"name": name, "params": _action_params(leaves, name, ())} for name in _USUAL_ACTIONS]
 
 
 def _action_params(leaves: Leaves, name: str, place: KeyPath) -> Tree:
