@@ -73,17 +73,19 @@ class GrpcAgentClient(AgentClient):
         self._channel.close()
         self._watchdog.close()
         if self._rings is not None:
-            self._rings.close()
+            self._rings.retire()
 
     def _describe(self, task: TaskInterface) -> AgentDescription:
         self._wait_until_ready()
-        if self._rings is not None:
-            self._rings.close()
-        self._rings = self._new_rings(task, slots=SLOTS)
-        ring = self._rings.take() if self._rings is not None else None
-        request = describe_request(task, settings=self.settings, ring=ring)
-        reply = retrying(lambda: self._ask_to_describe(request), on=ConnectionLost, settings=self.settings)
-        description = description_of(reply, proof=ring.proof if ring is not None else None)
+        probes = self._new_rings(task, slots=1)
+        ring = probes.take() if probes is not None else None
+        try:
+            request = describe_request(task, settings=self.settings, ring=ring)
+            reply = retrying(lambda: self._ask_to_describe(request), on=ConnectionLost, settings=self.settings)
+            description = description_of(reply, proof=ring.proof if ring is not None else None)
+        finally:
+            if ring is not None:
+                ring.close()
         self._prepare_rings(task, description)
         return description
 
@@ -99,7 +101,7 @@ class GrpcAgentClient(AgentClient):
     def _prepare_rings(self, task: TaskInterface, description: AgentDescription) -> None:
         """Rings that fit what the agent asked for, now that this is known."""
         if self._rings is not None:
-            self._rings.close()
+            self._rings.retire()
             self._rings = None
         if description.shared_memory:
             chunk = min(description.max_actions, self.settings.max_actions) if description.wants_between else 1

@@ -121,27 +121,26 @@ class RingPool:
     def __init__(self, sensors: Mapping[str, SensorSpec], *, slots: int, directory: Path | None) -> None:
         self._sensors, self._slots, self._directory = sensors, slots, directory
         self._idle: list[Ring] = []
-        self._all: list[Ring] = []
+        self._retired = False
 
     def take(self) -> Ring | None:
         """A ring of its own for an episode; None where this machine cannot make one."""
         try:
             return self._idle.pop()
         except IndexError:
-            ring = self._new()
-            if ring is not None:
-                self._all.append(ring)
-            return ring
+            return self._new()
 
     def give_back(self, ring: Ring) -> None:
         ring.release()
         self._idle.append(ring)
+        if self._retired:
+            self.retire()
 
-    def close(self) -> None:
-        for ring in self._all:
-            ring.close()
-        self._all.clear()
-        self._idle.clear()
+    def retire(self) -> None:
+        """Close what is idle now, and the rest when its episode is over."""
+        self._retired = True
+        while self._idle:
+            self._idle.pop().close()
 
     def _new(self) -> Ring | None:
         if not any(_is_large(spec) for spec in self._sensors.values()):
