@@ -290,7 +290,7 @@ def with_junk(data: st.DataObject, junk: object) -> bytes:
     return pack_glb(json.dumps(document).encode(), bytes(file.binary))
 
 
-@settings(QUICK, max_examples=100)
+@settings(QUICK, max_examples=60)
 @given(data=st.data(), suffix=st.sampled_from([".ply", ".obj", ".gltf"]))
 def test_random_text_in_other_formats(tmp_path: Path, data: st.DataObject, suffix: str) -> None:
     starts = {

@@ -44,7 +44,7 @@ def read_obj(content: bytes, *, folder: SceneFolder, log: ReadLog) -> Scene:
     """The scene in an .obj file, in the file's own frame."""
     lines = _parse(content, folder, log)
     positions, tints = _vertices(lines.vertices, log)
-    uvs, normals = _rows(lines.uvs, 2, log), _rows(lines.normals, 3, log)
+    uvs, normals = _rows([f"{row} 0" for row in lines.uvs], 2, log), _rows(lines.normals, 3, log)
     corners = np.array(list(lines.corners), np.int64).reshape(-1, 3)
     _check_indices(corners, (len(positions), len(uvs), len(normals)), log)
     shown = _Materials(_libraries(lines.libraries, folder, log), folder, log)
@@ -126,11 +126,11 @@ def _vertices(rows: list[str], log: ReadLog) -> tuple[NDArray[np.float32], NDArr
 def _rows(rows: list[str], width: int, log: ReadLog) -> NDArray[np.float32]:
     """The first `width` numbers of each line."""
     try:
-        numbers = np.array([row.split()[:width] for row in rows], np.float64)
+        numbers = np.array([row.split()[:width] for row in rows], np.float64).reshape(len(rows), width)
     except ValueError as error:
         raise SceneError(f"{log.source}: a line of coordinates is unusable ({error}).") from error
     with np.errstate(over="ignore"):
-        return numbers.reshape(len(rows), width).astype(np.float32) if len(rows) else np.zeros((0, width), np.float32)
+        return numbers.astype(np.float32)
 
 
 def _part(
