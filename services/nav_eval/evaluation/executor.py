@@ -62,6 +62,7 @@ class EpisodeExecutor:
             trajectory=tuple(play.log.trajectory),
             actions=tuple(play.log.actions),
             action_digest=play.log.digest,
+            randomization=play.randomization,
             timing=clock.spent(),
         )
 
@@ -84,6 +85,7 @@ class _Play:
         self.episode = self._simulator.episode
         self.progress = task.start(self.episode, self._simulator.ground)
         self.log = ActionLog(episode.episode_id, self._simulator.get_agent_state())
+        self.randomization = self._simulator.randomization
         self._observation = self._packed(first, ())
 
     def to_the_end(self) -> NavEvalError | None:

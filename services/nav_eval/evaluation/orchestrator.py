@@ -12,6 +12,7 @@ from nav_eval.evaluation.interface import task_interface
 from nav_eval.evaluation.opening import open_agent
 from nav_eval.evaluation.parallel import ParallelExecutor
 from nav_eval.evaluation.report import Report
+from nav_eval.evaluation.run_folder import RunFolder
 from nav_eval.evaluation.runner import BenchmarkRunner, Players, Watcher
 from nav_eval.simulator.base import SimulatorSetup
 
@@ -30,13 +31,14 @@ class EvaluationOrchestrator:
         """Play all episodes of a benchmark against the agent at an address."""
         episodes = load_episodes(benchmark)
         runner = BenchmarkRunner(benchmark, episodes, out=out)
-        setup = SimulatorSetup(benchmark=benchmark, cache=self._cache)
+        run_seed = RunFolder(out).run_seed(benchmark)
+        setup = SimulatorSetup(benchmark=benchmark, cache=self._cache, run_seed=run_seed)
         workers = min(self._workers or benchmark.evaluation.workers, len(episodes))
         if workers > 1:
             with ParallelExecutor(setup, agent, workers=workers) as players:
-                return runner.run(players, watcher)
+                return runner.run(players, watcher, run_seed=run_seed)
         with open_agent(agent, benchmark, episodes) as client:
-            return runner.run(_InThisProcess(setup, client), watcher)
+            return runner.run(_InThisProcess(setup, client), watcher, run_seed=run_seed)
 
 
 class _InThisProcess(Players):

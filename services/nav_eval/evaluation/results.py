@@ -63,6 +63,8 @@ class EpisodeResult(EpisodeOutcome, frozen=True, kw_only=True, omit_defaults=Tru
     trajectory: tuple[Vec3, ...] | None = None
     actions: tuple[Any, ...] = ()
     """Names, or objects with arguments, one per step."""
+    randomization: dict[str, Any] | None = None
+    """What domain randomisation drew."""
     action_digest: str | None = None
     """The last link of the per-step hash chain."""
 

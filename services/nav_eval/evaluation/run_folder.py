@@ -8,6 +8,7 @@ A run that was cut off is taken up again in the same folder: finished episodes s
 failed by our fault are played again. A folder of another run is refused.
 """
 
+import secrets
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """`config` everything, `rules` what can change a score, `episodes` the episode set, `scenes` each scene."""
     episode_ids: tuple[str, ...]
     agent: dict[str, str] = {}
+    run_seed: int = 0
+    """What domain randomisation drew from, where the scenario has no seed of its own."""
 
     @property
     def identity(self) -> tuple[str, ...]:
@@ -51,7 +54,9 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         return (self.engine_version, self.digests["rules"], self.digests["episodes"])
 
 
-def manifest_of(benchmark: BenchmarkConfig, episodes: TaskDataset, *, agent: dict[str, str]) -> Manifest:
+def manifest_of(
+    benchmark: BenchmarkConfig, episodes: TaskDataset, *, agent: dict[str, str], run_seed: int = 0
+) -> Manifest:
     return Manifest(
         format=FORMAT,
         benchmark=benchmark.name,
@@ -64,6 +69,7 @@ def manifest_of(benchmark: BenchmarkConfig, episodes: TaskDataset, *, agent: dic
         },
         episode_ids=episodes.episode_ids,
         agent=agent,
+        run_seed=run_seed,
     )
 
 
@@ -96,6 +102,13 @@ class RunFolder:
 
     def manifest(self) -> Manifest:
         return read_document(self.path / MANIFEST_FILE, Manifest)
+
+    def run_seed(self, benchmark: BenchmarkConfig) -> int:
+        """The seed of the run in this folder, or of a new one: drawn if the scenario wants one and has none."""
+        if (self.path / MANIFEST_FILE).exists():
+            return self.manifest().run_seed
+        randomization = benchmark.scenario_config.domain_randomization
+        return secrets.randbelow(2**63) if randomization.varies and randomization.seed is None else 0
 
     def results(self) -> list[EpisodeResult]:
         return list(read_results(self.episodes_file, EpisodeResult)) if self.episodes_file.exists() else []

@@ -43,10 +43,11 @@ class BenchmarkRunner:
         self._episodes = episodes
         self._folder = RunFolder(out)
 
-    def run(self, players: Players, watcher: Watcher | None = None) -> Report:
+    def run(self, players: Players, watcher: Watcher | None = None, *, run_seed: int = 0) -> Report:
         """Play every episode that is not finished yet; the report covers all of them."""
         watcher = watcher or Watcher()
-        manifest = manifest_of(self._benchmark, self._episodes, agent=_about(players.describe()))
+        about = _about(players.describe())
+        manifest = manifest_of(self._benchmark, self._episodes, agent=about, run_seed=run_seed)
         finished = self._folder.begin(manifest)
         aggregator = MetricsAggregator(_header(manifest))
         for result in finished:

@@ -65,6 +65,11 @@ class Simulator(ABC):
     def ground(self) -> Ground:
         """What the current scene's floor allows."""
 
+    @property
+    def randomization(self) -> dict[str, object] | None:
+        """What domain randomisation drew for the current episode, to be kept with its result."""
+        return None
+
     @abstractmethod
     def close(self) -> None:
         """Give everything back; the simulator cannot be used afterwards."""

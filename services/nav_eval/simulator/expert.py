@@ -2,8 +2,8 @@
 
 The expert never plans a path of its own: it asks a distance field how far it still is. From where it
 stands it tries, in its head, every direction it can turn to and a few steps ahead in it, and takes the
-one that gains the most metres per step, a turn counting as a fraction of one. Walls, sliding and coarse turns are thereby in the plan,
-because the trials use the real motion.
+one that gains the most metres per step, a turn counting as a fraction of one. Walls, sliding and coarse
+turns are thereby in the plan, because the trials use the real motion.
 """
 
 from collections.abc import Iterator

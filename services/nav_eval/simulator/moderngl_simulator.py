@@ -1,18 +1,21 @@
 """The built-in simulator: our navigation, our motion, pictures by ModernGL."""
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 
 import numpy as np
 
 from nav_eval.config.schema import ImageGoalSensor, PictureSensor, SensorConfig
 from nav_eval.dataset.episode import Episode
 from nav_eval.errors import DatasetError, SimulatorError
+from nav_eval.scene.model import Scene
 from nav_eval.scene.navigation import Ground
 from nav_eval.simulator.actions import Body
 from nav_eval.simulator.base import Observations, Simulator, SimulatorSetup
 from nav_eval.simulator.goals import with_goals
 from nav_eval.simulator.motion import MICRODEGREES, AgentState
 from nav_eval.simulator.pictures import Pictures
+from nav_eval.simulator.randomization import DomainDraw, DomainRandomizationManager, randomized
 from nav_eval.simulator.rendering import Camera, Channel, Renderer
 from nav_eval.simulator.scene_manager import Place, SceneManager
 from nav_eval.simulator.sensors import SENSORS, Moment, Sensor
@@ -32,7 +35,10 @@ class ModernGLSimulator(Simulator):
         self._benchmark = setup.benchmark
         self._scenes = SceneManager(setup.benchmark)
         self._stage: _Stage | None = None
-        self._renderer: tuple[Place, Renderer] | None = None
+        self._renderer: tuple[Scene, Renderer] | None = None
+        self._domain = DomainRandomizationManager(
+            setup.benchmark.scenario_config.domain_randomization, run_seed=setup.run_seed
+        )
 
     def reset(self, episode: Episode, *, sensors: Iterable[str] | None = None) -> Observations:
         robot = self._benchmark.robot(episode.private.robot)
@@ -41,7 +47,8 @@ class ModernGLSimulator(Simulator):
         suite = self._benchmark.sensors(robot.name)
         chosen = suite if sensors is None else {name: suite[name] for name in sensors}
         body = Body(self._benchmark.task, place.ground, sliding=self._benchmark.simulator.physics.allow_sliding)
-        self._stage = _Stage(episode=episode, place=place, body=body, sensors=chosen)
+        draw = self._domain.draw(episode.episode_id)
+        self._stage = _Stage(episode=episode, place=place, body=body, sensors=chosen, draw=draw)
         return self.observe()
 
     @property
@@ -66,6 +73,11 @@ class ModernGLSimulator(Simulator):
         return self._current.state
 
     @property
+    def randomization(self) -> dict[str, object] | None:
+        draw = self._current.draw
+        return None if draw is None else draw.record()
+
+    @property
     def ground(self) -> Ground:
         return self._current.place.ground
 
@@ -81,7 +93,7 @@ class ModernGLSimulator(Simulator):
         return self._stage
 
     def _pictures(self, stage: "_Stage") -> Observations:
-        renderer = self._renderer_of(stage.place)
+        renderer = self._renderer_of(stage.scene)
         if stage.goal_pictures and not stage.goal_observations:
             stage.goal_observations = {
                 name: _goal_picture(stage.episode, config, renderer) for name, config in stage.goal_pictures.items()
@@ -91,26 +103,35 @@ class ModernGLSimulator(Simulator):
         shots = stage.pictures.take(renderer, stage.state.pose, tilt=tilt, wanted=stage.cameras, noise_key=noise)
         return {**shots, **stage.goal_observations}
 
-    def _renderer_of(self, place: Place) -> Renderer:
-        if self._renderer is None or self._renderer[0] is not place:
+    def _renderer_of(self, scene: Scene) -> Renderer:
+        if self._renderer is None or self._renderer[0] is not scene:
             if self._renderer is not None:
                 self._renderer[1].release()
-            self._renderer = (place, Renderer(place.scene, culling=self._benchmark.simulator.rendering.culling))
+            self._renderer = (scene, Renderer(scene, culling=self._benchmark.simulator.rendering.culling))
         return self._renderer[1]
 
 
 class _Stage:
     """One episode under way."""
 
-    def __init__(self, *, episode: Episode, place: Place, body: Body, sensors: Mapping[str, SensorConfig]) -> None:
+    def __init__(
+        self,
+        *,
+        episode: Episode,
+        place: Place,
+        body: Body,
+        sensors: Mapping[str, SensorConfig],
+        draw: DomainDraw | None,
+    ) -> None:
         self.episode = episode
         self.place = place
+        self.draw = draw
         self.body = body
         self.state = body.start(episode.private.start)
         self.start = self.state.pose
         self.steps = 0
         self.cameras = [name for name, config in sensors.items() if isinstance(config, PictureSensor)]
-        self.pictures = Pictures(sensors)
+        self.pictures = Pictures(sensors, jitter=None if draw is None else draw.camera)
         self.goal_pictures = {name: config for name, config in sensors.items() if isinstance(config, ImageGoalSensor)}
         self.goal_observations: Observations = {}
         self.plain: dict[str, Sensor] = {
@@ -118,6 +139,13 @@ class _Stage:
             for name, config in sensors.items()
             if not isinstance(config, PictureSensor | ImageGoalSensor)
         }
+
+    @cached_property
+    def scene(self) -> Scene:
+        """What is drawn: the place's scene, or what randomisation makes of it. Made only if a picture is taken."""
+        if self.draw is None or not self.draw.changes_scene:
+            return self.place.scene
+        return randomized(self.place.scene, self.draw, self.episode)
 
     def moment(self) -> Moment:
         return Moment(episode=self.episode, start=self.start, now=self.state.pose, category_ids=self.place.category_ids)

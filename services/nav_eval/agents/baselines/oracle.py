@@ -38,7 +38,7 @@ class Oracle(Baseline):
         self._skill = skill
         self._seed = seed
         self._turn_angle = _turn_angle(context)
-        self._moves = [a.name for a in context.benchmark.task.actions if a.name != "stop"]
+        self._actions = [action.name for action in context.benchmark.task.actions]
 
     def reset(self, episode: PublicEpisode) -> None:
         whole = self._episodes[episode.episode_id]
@@ -60,7 +60,7 @@ class Oracle(Baseline):
 
     def _choice(self) -> str:
         if self._skill < 1.0 and self._random.random() >= self._skill:
-            return self._random.choice(self._moves)
+            return self._random.choice(self._actions)
         if not self._fields:
             return "stop"
         near = self._benchmark.evaluation.success_distance * MARGIN
