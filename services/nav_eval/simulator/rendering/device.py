@@ -1,0 +1,79 @@
+"""The OpenGL device: a headless EGL context on one GPU, or Mesa's software rasteriser on the CPU.
+
+There is no fall-back: who asks for a GPU gets that GPU or an error, because pictures of two drivers
+differ in their last bits and a score must say which driver it saw.
+"""
+
+import os
+from dataclasses import dataclass
+from typing import Any, Self
+
+import moderngl
+
+from nav_eval.simulator.rendering.errors import NoRenderer
+
+MINIMUM_VERSION = 330
+MAX_DEVICES = 64
+EGL_LIBRARY = "libEGL.so.1"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Device:
+    """An open context. One per process is enough for any number of scenes."""
+
+    context: moderngl.Context
+    name: str  #: GL_RENDERER
+    driver: str  #: GL_VERSION
+
+    @classmethod
+    def open(cls, index: int | None = None) -> Self:
+        """EGL device number `index`; without one, the first device.
+
+        Software rendering stays in the calling thread unless LP_NUM_THREADS says otherwise: one worker
+        per core costs less CPU per frame than one worker with many threads.
+        """
+        os.environ.setdefault("LP_NUM_THREADS", "0")
+        context = _create_context(index)
+        if context.version_code < MINIMUM_VERSION:
+            raise NoRenderer(f"{context.info['GL_RENDERER']} offers OpenGL {context.version_code}; 3.3 is needed.")
+        return cls(context, context.info["GL_RENDERER"], context.info["GL_VERSION"])
+
+    @classmethod
+    def software(cls) -> Self:
+        """Mesa's software rasteriser, whichever GPUs come before it."""
+        for index in range(MAX_DEVICES):
+            device = cls.open(index)
+            if device.is_software:
+                return device
+            device.context.release()
+        raise NoRenderer("EGL offers no software rasteriser: apt install libegl1 libgl1-mesa-dri.")
+
+    @property
+    def is_software(self) -> bool:
+        return any(name in self.name.lower() for name in ("llvmpipe", "softpipe", "swrast"))
+
+
+def _create_context(index: int | None) -> moderngl.Context:
+    settings: dict[str, Any] = {
+        "backend": "egl",
+        "device_index": index or 0,
+        "libegl": EGL_LIBRARY,
+        "libgl": EGL_LIBRARY,  # EGL hands out every GL function, so that libGL need not be installed
+    }
+    try:
+        return moderngl.create_context(standalone=True, **settings)
+    except Exception as error:  # moderngl raises nothing more specific
+        raise NoRenderer(_advice(index, error)) from error
+
+
+def _advice(index: int | None, error: Exception) -> str:
+    reason = str(error) or type(error).__name__
+    if index is not None:
+        return (
+            f"EGL device {index} cannot be opened ({reason}). Check the index (0 is the first) and that the GPU driver "
+            "offers EGL; in a container that needs NVIDIA_DRIVER_CAPABILITIES=graphics."
+        )
+    return (
+        f"No OpenGL device can be opened ({reason}). For software rendering: apt install libegl1 libgl1-mesa-dri. "
+        "For a GPU: install its driver and choose the device by index."
+    )

@@ -1,0 +1,184 @@
+"""Which triangles a depth picture does not prove hidden.
+
+The test errs on the side of "may show": positions by `projection.SLACK` and the scene's rounding,
+depths by the steps of the depth buffer. What it calls hidden loses the depth test at every pixel.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nav_eval.simulator.rendering.chunks import CHUNK_TRIANGLES as LANES
+from nav_eval.simulator.rendering.jit import compiled
+from nav_eval.simulator.rendering.prepared import Chunks
+from nav_eval.simulator.rendering.projection import (
+    GUARD,
+    HITS,
+    NEAR,
+    SLACK,
+    View,
+    Window,
+    is_outside,
+    new_window,
+    project,
+)
+
+TILE = 8
+"""Pixels. A tile knows the farthest depth in it, and hides whatever is farther."""
+TOLERANCE = 2e-5
+"""Relative, for arithmetic in single precision."""
+
+
+@compiled
+def metres_from_depth_buffer(raw: NDArray[np.uint32], near: float, far: float, out: NDArray[np.float32]) -> None:
+    """Undo the projection; a cleared pixel becomes 0."""
+    scale = np.float32((1 / near - 1 / far) / 4294967295.0)
+    start = np.float32(1 / near)
+    height, width = raw.shape
+    for y in range(height):
+        for x in range(width):
+            value = np.float32(1.0) / (start - scale * np.float32(raw[y, x]))
+            out[y, x] = np.float32(0.0) if raw[y, x] >= np.uint32(0xFFFFFF00) else value
+
+
+@compiled
+def farthest_per_tile(depth: NDArray[np.float32], tiles: NDArray[np.float32]) -> None:
+    """The farthest depth of every 8 × 8 tile; a pixel without geometry (0) is infinitely far."""
+    height, width = depth.shape
+    columns = np.empty(width, dtype=np.float32)
+    infinite = np.float32(np.inf)
+    for tile_y in range(tiles.shape[0]):
+        columns[:] = np.float32(0.0)
+        for y in range(tile_y * TILE, min(tile_y * TILE + TILE, height)):
+            for x in range(width):
+                value = depth[y, x]
+                value = infinite if value == np.float32(0.0) else value
+                columns[x] = value if value > columns[x] else columns[x]
+        for tile_x in range(tiles.shape[1]):
+            farthest = np.float32(0.0)
+            for x in range(tile_x * TILE, min(tile_x * TILE + TILE, width)):
+                farthest = max(farthest, columns[x])
+            tiles[tile_y, tile_x] = farthest
+
+
+@compiled
+def find_unhidden(
+    indices: NDArray[np.int32],
+    known: NDArray[np.uint64],
+    chunks: Chunks,
+    view: View,
+    depth: NDArray[np.float32],
+    tiles: NDArray[np.float32],
+    spread: float,
+    out: NDArray[np.uint64],
+) -> int:
+    """Triangles outside `known` that may show, as words into `out`; returns how many.
+
+    `spread` widens every triangle by that many pixels: 0 answers for this picture, a larger one also
+    catches what a slightly different picture would show.
+    """
+    found = 0
+    window = new_window()
+    for i in range(len(indices)):
+        chunk = indices[i]
+        count = chunks.first[chunk + 1] - chunks.first[chunk]
+        rest = ~known[chunk]
+        if count < 64:
+            rest &= (np.uint64(1) << np.uint64(count)) - np.uint64(1)
+        out[chunk] = np.uint64(0)
+        if rest == 0 or _box_is_hidden(chunks.bounds[chunk], view, tiles, spread):
+            continue
+        block = chunks.corners[chunk]
+        project(block, count, view, spread, window)
+        for lane in range(count):
+            bit = np.uint64(1) << np.uint64(lane)
+            fate = window.fate[lane]
+            if rest & bit == 0 or fate < HITS:
+                continue
+            if fate == NEAR:
+                shows = not is_outside(block, lane, view.planes)
+            else:
+                shows = not _triangle_is_hidden(window, lane, view, depth, tiles, spread)
+            if shows:
+                out[chunk] |= bit
+                found += 1
+    return found
+
+
+@compiled
+def _box_is_hidden(bounds: NDArray[np.float32], view: View, tiles: NDArray[np.float32], spread: float) -> bool:
+    m = view.matrix
+    left = top = nearest = np.inf
+    right = bottom = farthest = -np.inf
+    for corner in range(8):
+        x = bounds[3 if corner & 1 else 0]
+        y = bounds[4 if corner & 2 else 1]
+        z = bounds[5 if corner & 4 else 2]
+        w = m[2, 0] * x + m[2, 1] * y + m[2, 2] * z + m[2, 3]
+        if w <= GUARD:
+            return False
+        px = (m[0, 0] * x + m[0, 1] * y + m[0, 2] * z + m[0, 3]) / w
+        py = (m[1, 0] * x + m[1, 1] * y + m[1, 2] * z + m[1, 3]) / w
+        left, right = min(left, px), max(right, px)
+        top, bottom = min(top, py), max(bottom, py)
+        nearest, farthest = min(nearest, w), max(farthest, w)
+    slack = SLACK + spread + view.rounding / nearest
+    if right + slack < 0 or bottom + slack < 0 or left - slack > view.width or top - slack > view.height:
+        return True
+    closest = 2.0 / nearest - 1.0 / farthest + 4 * view.depth_step  # a triangle may overshoot by its own depth range
+    limit = 1.0 - TOLERANCE - view.relative / nearest
+    first_x, last_x = int(max(left - slack, 0.0)) // TILE, int(min(right + slack, view.width - 1.0)) // TILE
+    first_y, last_y = int(max(top - slack, 0.0)) // TILE, int(min(bottom + slack, view.height - 1.0)) // TILE
+    for tile_y in range(first_y, last_y + 1):
+        for tile_x in range(first_x, last_x + 1):
+            if closest * tiles[tile_y, tile_x] >= limit:
+                return False
+    return True
+
+
+@compiled
+def _triangle_is_hidden(
+    window: Window, lane: int, view: View, depth: NDArray[np.float32], tiles: NDArray[np.float32], spread: float
+) -> bool:
+    """True if at every pixel that it may cover the picture is nearer than the triangle; tiles first."""
+    points = window.points
+    ax, ay, aq = points[lane], points[LANES + lane], points[2 * LANES + lane]
+    bx, by, bq = points[3 * LANES + lane], points[4 * LANES + lane], points[5 * LANES + lane]
+    cx, cy, cq = points[6 * LANES + lane], points[7 * LANES + lane], points[8 * LANES + lane]
+    step = 4 * view.depth_step
+    slack = SLACK + spread + view.rounding * max(aq, bq, cq)
+    limit = 1.0 - TOLERANCE - view.relative * max(aq, bq, cq)
+    closest = 2 * max(aq, bq, cq) - min(aq, bq, cq) + step  # see `project`
+    area = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
+    gx = ((bq - aq) * (cy - ay) - (cq - aq) * (by - ay)) / area
+    gy = ((cq - aq) * (bx - ax) - (bq - aq) * (cx - ax)) / area
+    steep = abs(gx) + abs(gy)
+    side = -1.0 if area < 0 else 1.0
+    ab_room = -slack * (abs(bx - ax) + abs(by - ay))
+    bc_room = -slack * (abs(cx - bx) + abs(cy - by))
+    ca_room = -slack * (abs(ax - cx) + abs(ay - cy))
+    first_x, last_x = int(max(min(ax, bx, cx) - slack, 0.0)), int(min(max(ax, bx, cx) + slack, view.width - 1.0))
+    first_y, last_y = int(max(min(ay, by, cy) - slack, 0.0)), int(min(max(ay, by, cy) + slack, view.height - 1.0))
+    for tile_y in range(first_y // TILE, last_y // TILE + 1):
+        for tile_x in range(first_x // TILE, last_x // TILE + 1):
+            tile = tiles[tile_y, tile_x]
+            if closest * tile < limit:
+                continue
+            middle_x, middle_y = (tile_x + 0.5) * TILE, (tile_y + 0.5) * TILE
+            here = aq + gx * (middle_x - ax) + gy * (middle_y - ay) + steep * (0.5 * TILE + slack) + step
+            if here * tile < limit:
+                continue
+            for row in range(max(first_y, tile_y * TILE), min(last_y, tile_y * TILE + TILE - 1) + 1):
+                y = row + 0.5
+                for column in range(max(first_x, tile_x * TILE), min(last_x, tile_x * TILE + TILE - 1) + 1):
+                    x = column + 0.5
+                    if (
+                        side * ((bx - ax) * (y - ay) - (by - ay) * (x - ax)) < ab_room
+                        or side * ((cx - bx) * (y - by) - (cy - by) * (x - bx)) < bc_room
+                        or side * ((ax - cx) * (y - cy) - (ay - cy) * (x - cx)) < ca_room
+                    ):
+                        continue
+                    q = min(aq + gx * (x - ax) + gy * (y - ay) + steep * slack + step, closest)
+                    pixel = depth[row, column]
+                    if pixel == 0.0 or q * pixel >= limit:
+                        return False
+    return True

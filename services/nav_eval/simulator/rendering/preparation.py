@@ -1,0 +1,235 @@
+"""From a scene as it was read to a scene that can be drawn fast."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nav_eval.scene.model import AlphaMode, Light, Material, Scene, Texture, Wrap
+from nav_eval.simulator.rendering.chunks import CHUNK_TRIANGLES, kd_chunks
+from nav_eval.simulator.rendering.errors import BadPreparedScene
+from nav_eval.simulator.rendering.prepared import VERTEX, Batch, Chunks, PreparedScene
+
+T = TypeVar("T", bound=np.generic)
+
+PREPARATION_VERSION = 1
+"""Part of every digest: raise it when anything in this package changes what is prepared."""
+WHITE = 255
+BLACK = (0, 0, 0)
+_DRAWN_AFTER = {AlphaMode.OPAQUE: 0, AlphaMode.MASK: 1, AlphaMode.BLEND: 2}
+
+
+def prepare(scene: Scene) -> PreparedScene:
+    """Batches, chunks and tints of a scene."""
+    faces = _faces(scene)
+    batches, batch_of_face = _batches(scene, faces)
+    order, chunk_first, chunk_batch = _chunk_faces(faces, batch_of_face, len(batches))
+    faces = faces.take(order)
+    surfaces, surface_of_face = _surfaces(scene, faces)
+    vertices, triangles = _vertices(scene, faces, surface_of_face)
+    points = vertices["position"][triangles]
+    chunks = Chunks(
+        first=chunk_first,
+        batch=chunk_batch,
+        bounds=_bounds(points, chunk_first),
+        corners=_blocks(points, chunk_first),
+        triangles=triangles,
+    )
+    return PreparedScene(
+        digest=scene_digest(scene),
+        triangle_count=len(scene.triangles),
+        vertices=vertices,
+        chunks=chunks,
+        batches=batches,
+        textures=tuple(_without_mirrors(texture) for texture in scene.textures),
+        surfaces=surfaces,
+        background=BLACK,
+    )
+
+
+def scene_digest(scene: Scene) -> str:
+    """Of everything that can change a picture."""
+    digest = hashlib.blake2b(f"nav-eval rendering {PREPARATION_VERSION}".encode(), digest_size=20)
+    arrays: tuple[NDArray[np.generic], ...] = (
+        scene.positions,
+        scene.normals,
+        scene.uvs,
+        scene.colors,
+        scene.triangles,
+        scene.triangle_material,
+        scene.triangle_object,
+        scene.triangle_category,
+        *(texture.pixels for texture in scene.textures),
+    )
+    for array in arrays:
+        digest.update(f"{array.dtype.str}{array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    samplers = [(texture.wrap_u, texture.wrap_v, texture.nearest) for texture in scene.textures]
+    looks: list[Material | Light] = [*scene.materials, *scene.lights]
+    digest.update(repr((samplers, [astuple(look) for look in looks])).encode())
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Faces:
+    """Triangles with a side: the far side of a two-sided surface is a triangle of its own."""
+
+    corners: NDArray[np.uint32]  #: F × 3, vertex indices of the scene
+    source: NDArray[np.int64]  #: F, triangle of the scene
+    is_back: NDArray[np.bool_]  #: F
+    material: NDArray[np.uint16]  #: F
+    centroids: NDArray[np.float32]  #: F × 3
+
+    def take(self, order: NDArray[np.int64]) -> "_Faces":
+        return _Faces(*(getattr(self, name)[order] for name in self.__slots__))
+
+
+def _faces(scene: Scene) -> _Faces:
+    points = scene.positions.astype(np.float64)[scene.triangles]
+    if not np.isfinite(points).all():
+        raise BadPreparedScene(f"{scene.report.source or 'The scene'} has vertices that are not finite; read it again.")
+    doubled_area = np.linalg.norm(np.cross(points[:, 1] - points[:, 0], points[:, 2] - points[:, 0]), axis=1)
+    front = np.flatnonzero(doubled_area > 0)
+    two_sided = np.array([material.double_sided for material in scene.materials], dtype=bool)
+    back = front[two_sided[scene.triangle_material[front]]]
+    source = np.concatenate([front, back])
+    return _Faces(
+        corners=np.concatenate([scene.triangles[front], scene.triangles[back][:, ::-1]]),
+        source=source,
+        is_back=np.arange(len(source)) >= len(front),
+        material=scene.triangle_material[source],
+        centroids=points.mean(axis=1)[source].astype(np.float32),
+    )
+
+
+def _batches(scene: Scene, faces: _Faces) -> tuple[tuple[Batch, ...], NDArray[np.int32]]:
+    """The distinct ways of drawing that the scene needs, and the one that each face is drawn with."""
+    tinted = _tinted_materials(scene)
+    of_material = [_batch(material, tinted[i]) for i, material in enumerate(scene.materials)]
+    used = {of_material[i] for i in np.unique(faces.material)}
+    batches = tuple(sorted(used, key=_batch_order))
+    numbers = {batch: number for number, batch in enumerate(batches)}
+    number_of_material = np.array([numbers.get(batch, -1) for batch in of_material], dtype=np.int32)
+    return batches, number_of_material[faces.material]
+
+
+def _batch(material: Material, tinted: bool) -> Batch:
+    cutoff = material.alpha_cutoff if material.alpha_mode is AlphaMode.MASK else 0.0
+    return Batch(
+        texture=material.texture,
+        tinted=tinted or material.texture is None,
+        alpha_mode=material.alpha_mode,
+        alpha_cutoff=cutoff,
+    )
+
+
+def _batch_order(batch: Batch) -> tuple[float, ...]:
+    texture = -1 if batch.texture is None else batch.texture
+    return (_DRAWN_AFTER[batch.alpha_mode], texture, batch.tinted, batch.alpha_cutoff)
+
+
+def _tinted_materials(scene: Scene) -> NDArray[np.bool_]:
+    """Materials whose pixels are not simply the texture's bytes."""
+    tinted = np.array([material.base_color != (1.0, 1.0, 1.0, 1.0) for material in scene.materials], dtype=bool)
+    coloured_vertex = (scene.colors != WHITE).any(axis=1)
+    coloured_triangle = coloured_vertex[scene.triangles].any(axis=1)
+    tinted[np.unique(scene.triangle_material[coloured_triangle])] = True
+    return tinted
+
+
+def _chunk_faces(
+    faces: _Faces, batch_of_face: NDArray[np.int32], batch_count: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
+    """The faces' new order, where each chunk starts in it, and the batch of each chunk."""
+    by_batch = np.argsort(batch_of_face, kind="stable")
+    edges = np.searchsorted(batch_of_face[by_batch], np.arange(batch_count + 1))
+    orders, starts, chunk_batch = [], [np.zeros(1, dtype=np.int64)], []
+    for batch in range(batch_count):
+        members = by_batch[edges[batch] : edges[batch + 1]]
+        order, first = kd_chunks(faces.centroids[members])
+        orders.append(members[order])
+        starts.append(first[1:] + edges[batch])
+        chunk_batch.append(np.full(len(first) - 1, batch, dtype=np.int32))
+    return _joined(orders, np.int64), np.concatenate(starts), _joined(chunk_batch, np.int32)
+
+
+def _joined(parts: Iterable[NDArray[T]], dtype: type[T]) -> NDArray[T]:
+    return np.concatenate([np.empty(0, dtype=dtype), *parts])
+
+
+def _surfaces(scene: Scene, faces: _Faces) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The distinct (category, object) pairs, and the row of each face; row 0 is what the background shows."""
+    pairs = np.stack([scene.triangle_category, scene.triangle_object], axis=1).astype(np.int64)
+    rows, row_of_triangle = np.unique(pairs, axis=0, return_inverse=True)
+    table = np.concatenate([np.zeros((1, 2), dtype=np.int64), rows])
+    return table, row_of_triangle.reshape(-1)[faces.source] + 1
+
+
+def _vertices(
+    scene: Scene, faces: _Faces, surface_of_face: NDArray[np.int64]
+) -> tuple[NDArray[np.void], NDArray[np.uint32]]:
+    """One vertex per distinct (vertex, side, material, surface), and the triangles over them."""
+    look = (faces.is_back * len(scene.materials) + faces.material) * len(scene.positions)
+    key = (surface_of_face * (2 * len(scene.materials) * len(scene.positions)) + look)[:, None] + faces.corners
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    face, corner = np.divmod(first, 3)
+    source = faces.corners[face, corner]
+    vertices = np.zeros(len(first), dtype=VERTEX)
+    vertices["position"] = scene.positions[source]
+    vertices["uv"] = scene.uvs[source] * _uv_scales(scene)[faces.material[face]]
+    vertices["surface"] = surface_of_face[face]
+    vertices["tint"] = _tints(scene, source, faces.material[face])
+    return vertices, inverse.reshape(-1, 3).astype(np.uint32)
+
+
+def _tints(scene: Scene, vertex: NDArray[np.uint32], material: NDArray[np.uint16]) -> NDArray[np.uint8]:
+    """Factor on the texture's bytes. sRGB is nearly a power law, so encoding the factor encodes the product."""
+    base = np.array([material.base_color for material in scene.materials], dtype=np.float64).reshape(-1, 4)
+    tint = scene.colors[vertex] / 255.0 * base[material]
+    tint[:, :3] = srgb_encoded(tint[:, :3])
+    return np.round(np.clip(tint, 0.0, 1.0) * 255).astype(np.uint8)
+
+
+def _without_mirrors(texture: Texture) -> Texture:
+    """A texture that repeats mirrored is one of twice the size that plainly repeats."""
+    pixels, wrap_u, wrap_v = texture.pixels, texture.wrap_u, texture.wrap_v
+    if wrap_u is Wrap.MIRROR:
+        pixels, wrap_u = np.concatenate([pixels, pixels[:, ::-1]], axis=1), Wrap.REPEAT
+    if wrap_v is Wrap.MIRROR:
+        pixels, wrap_v = np.concatenate([pixels, pixels[::-1]], axis=0), Wrap.REPEAT
+    return replace(texture, pixels=pixels, wrap_u=wrap_u, wrap_v=wrap_v)
+
+
+def _uv_scales(scene: Scene) -> NDArray[np.float32]:
+    """What `_without_mirrors` does to texture coordinates, by material."""
+    half = {Wrap.MIRROR: 0.5}
+    textures = [None if material.texture is None else scene.textures[material.texture] for material in scene.materials]
+    scales = [(half.get(t.wrap_u, 1.0), half.get(t.wrap_v, 1.0)) if t else (1.0, 1.0) for t in textures]
+    return np.array(scales, dtype=np.float32).reshape(-1, 2)
+
+
+def srgb_encoded(linear: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Linear light to sRGB, both 0 to 1."""
+    clipped = np.clip(linear, 0.0, 1.0)
+    return np.where(clipped <= 0.0031308, clipped * 12.92, 1.055 * clipped ** (1 / 2.4) - 0.055)
+
+
+def _bounds(points: NDArray[np.float32], chunk_first: NDArray[np.int64]) -> NDArray[np.float32]:
+    if len(points) == 0:
+        return np.empty((0, 6), dtype=np.float32)
+    lower = np.minimum.reduceat(points.min(axis=1), chunk_first[:-1])
+    upper = np.maximum.reduceat(points.max(axis=1), chunk_first[:-1])
+    return np.concatenate([lower, upper], axis=1)
+
+
+def _blocks(points: NDArray[np.float32], chunk_first: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Coordinates by chunk and lane; lanes that a chunk does not fill are never looked at."""
+    sizes = np.diff(chunk_first)
+    chunk = np.repeat(np.arange(len(sizes)), sizes)
+    lane = np.arange(len(points)) - np.repeat(chunk_first[:-1], sizes)
+    blocks = np.zeros((len(sizes), 9, CHUNK_TRIANGLES), dtype=np.float32)
+    blocks[chunk, :, lane] = points.reshape(-1, 9)
+    return blocks.reshape(len(sizes), 9 * CHUNK_TRIANGLES)

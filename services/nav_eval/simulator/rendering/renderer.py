@@ -1,0 +1,211 @@
+"""Pictures of a prepared scene: exact, and as cheap as what they show.
+
+One pass per camera writes every channel that was asked for. In software each picture is made of a
+guessed set of triangles (`visibility`), checked against the depth it produced, and completed where
+the check fails; see docs/rendering.md for why the result equals drawing everything.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Self
+
+import moderngl
+import numpy as np
+from numpy.typing import NDArray
+
+from nav_eval.scene.model import Scene
+from nav_eval.simulator.rendering.camera import Camera
+from nav_eval.simulator.rendering.culling import chunks_in_view, gather, gather_blended, order_keys
+from nav_eval.simulator.rendering.device import Device
+from nav_eval.simulator.rendering.easel import Easel
+from nav_eval.simulator.rendering.frame import Channel, Frame
+from nav_eval.simulator.rendering.gpu import Run, SceneOnGpu
+from nav_eval.simulator.rendering.occlusion import farthest_per_tile, find_unhidden
+from nav_eval.simulator.rendering.preparation import prepare
+from nav_eval.simulator.rendering.prepared import PreparedScene
+from nav_eval.simulator.rendering.projection import View
+from nav_eval.simulator.rendering.visibility import VisibleSets, cell_of, direction_of
+
+LEARNING_SPREAD = 1.0
+"""Pixels. What is that close to being seen will be seen from the next step."""
+
+
+class Renderer:
+    """Takes pictures of one scene. Not thread-safe; pictures of two renderers of one scene are equal."""
+
+    def __init__(
+        self,
+        scene: Scene | PreparedScene,
+        *,
+        device: Device | None = None,
+        trilinear: bool = True,
+        culling: bool = True,
+    ) -> None:
+        """`culling=False` draws the whole scene for every picture: the yardstick that tests compare with."""
+        self.device = device or Device.open()
+        self.prepared = scene if isinstance(scene, PreparedScene) else prepare(scene)
+        self._culling = culling
+        self._occlusion = culling and self.device.is_software
+        with self.device.context:
+            self._gpu = SceneOnGpu(self.device.context, self.prepared, trilinear=trilinear)
+            self._ties = self.device.context.query(samples=True)
+        self._easels: dict[tuple[int, int, frozenset[Channel]], Easel] = {}
+        chunk_count = len(self.prepared.chunks.batch)
+        self._sets = VisibleSets(chunk_count)
+        self._every_word = np.full(chunk_count, ~np.uint64(0))
+        self._no_word = np.zeros(chunk_count, dtype=np.uint64)
+        self._found_words = np.zeros(chunk_count, dtype=np.uint64)
+        self._every_chunk = np.arange(chunk_count, dtype=np.int32)
+        self._in_view = np.empty(chunk_count, dtype=np.int32)
+        self._triangles = np.empty_like(self.prepared.chunks.triangles)
+        self._per_batch = np.zeros(len(self.prepared.batches), dtype=np.int64)
+
+    def render(self, camera: Camera, channels: Iterable[Channel], out: Frame | None = None) -> Frame:
+        """One picture, in fresh arrays or in those of `out`."""
+        wanted = frozenset(channels)
+        frame = out or Frame.empty(camera.width, camera.height, wanted)
+        frame.check(camera.width, camera.height, wanted)
+        with self.device.context:
+            shot = self._shot(camera, wanted, frame)
+            self._paint(shot)
+            shot.easel.deliver(frame, self.prepared.surfaces, depth_is_there=shot.metres_are_final)
+        return frame
+
+    def render_views(self, cameras: Iterable[Camera], channels: Iterable[Channel]) -> list[Frame]:
+        """One picture per camera. Each has its own framebuffer: sharing one was slower and changed pixels."""
+        wanted = frozenset(channels)
+        return [self.render(camera, wanted) for camera in cameras]
+
+    def release(self) -> None:
+        """Give the memory back; the renderer cannot be used afterwards."""
+        with self.device.context:
+            for easel in self._easels.values():
+                easel.canvas.release()
+            self._gpu.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def _shot(self, camera: Camera, channels: frozenset[Channel], frame: Frame) -> "_Shot":
+        key = (camera.width, camera.height, channels)
+        if key not in self._easels:
+            self._easels[key] = Easel(self.device.context, camera.width, camera.height, channels)
+        easel = self._easels[key]
+        metres = frame.depth if frame.depth is not None and Channel.DEPTH in channels else easel.metres
+        clip = tuple(camera.world_to_clip.T.astype(np.float32).ravel().tolist())
+        return _Shot(camera, View.of(camera, self.prepared.size), easel, clip, metres)
+
+    def _paint(self, shot: "_Shot") -> None:
+        context = self.device.context
+        context.enable_only(moderngl.DEPTH_TEST | moderngl.CULL_FACE)
+        context.front_face = "cw"  # the projection turns y around
+        context.depth_func = "<"
+        in_view = self._chunks_in_view(shot.view)
+        solid, blended = np.split(in_view, [np.searchsorted(in_view, self.prepared.first_blended_chunk)])
+        shot.easel.canvas.begin(self.prepared.background)
+        if self._occlusion:
+            self._draw_what_shows(shot, solid)
+        else:
+            self._draw(shot, solid, self._every_word)
+        if len(blended):
+            self._blend(shot, blended)
+
+    def _chunks_in_view(self, view: View) -> NDArray[np.int32]:
+        if not self._culling:
+            return self._every_chunk
+        return self._in_view[: chunks_in_view(self.prepared.chunks.bounds, view.planes, self._in_view)]
+
+    def _draw_what_shows(self, shot: "_Shot", chunks: NDArray[np.int32]) -> None:
+        """Draw what is believed visible, then whatever the resulting depth does not prove hidden."""
+        cell, direction = cell_of(shot.camera.position), direction_of(shot.camera)
+        self._sets.enter(cell)
+        is_known = self._sets.knows(cell, direction)
+        words = self._sets.words if is_known else self._sets.with_neighbours()
+        self._draw(shot, chunks, words)
+        self._read_depth(shot)
+        if self._find(shot, chunks, words):
+            self._complete(shot, chunks, words)
+            self._read_depth(shot)
+            self._sets.words[chunks] |= self._found_words[chunks]
+        if not is_known:
+            self._find(shot, chunks, self._sets.words, spread=LEARNING_SPREAD)
+            self._sets.words[chunks] |= self._found_words[chunks]
+            self._sets.remember(cell, direction)
+
+    def _complete(self, shot: "_Shot", chunks: NDArray[np.int32], drawn: NDArray[np.uint64]) -> None:
+        """Add the found triangles to a picture of the drawn ones.
+
+        Of two equally deep triangles the first in order wins, whichever of the two sets it is in. So
+        where a late one ties with what is there, the whole picture is drawn again in order.
+        """
+        context = self.device.context
+        context.depth_func = "=="
+        with self._ties:  # if no sample passes this draws nothing
+            self._draw(shot, chunks, self._found_words)
+        context.depth_func = "<"
+        if self._ties.samples:
+            shot.easel.canvas.begin(self.prepared.background)
+            self._draw(shot, chunks, drawn | self._found_words)
+        else:
+            self._draw(shot, chunks, self._found_words)
+
+    def _find(self, shot: "_Shot", chunks: NDArray[np.int32], known: NDArray[np.uint64], *, spread: float = 0.0) -> int:
+        """Put the triangles outside `known` that may show into `_found_words`."""
+        tiles, scene = shot.easel.tiles, self.prepared.chunks
+        return find_unhidden(chunks, known, scene, shot.view, shot.metres, tiles, spread, self._found_words)
+
+    def _draw(self, shot: "_Shot", chunks: NDArray[np.int32], words: NDArray[np.uint64]) -> None:
+        """Draw the triangles in `words`: batch by batch, chunks front to back."""
+        scene = self.prepared.chunks
+        keys = np.sort(order_keys(chunks[words[chunks] != 0], scene, shot.view.eye))
+        count = gather(keys, words, scene, shot.view, self._culling, self._triangles, self._per_batch)
+        ends = np.cumsum(self._per_batch)
+        runs = [
+            Run(int(b), int(ends[b] - self._per_batch[b]), int(self._per_batch[b]))
+            for b in self._per_batch.nonzero()[0]
+        ]
+        self._gpu.write_triangles(self._triangles[:count])
+        self._gpu.draw(runs, shot.easel.canvas.outputs, shot.world_to_clip)
+
+    def _blend(self, shot: "_Shot", chunks: NDArray[np.int32]) -> None:
+        """Draw see-through triangles over the finished solid picture, the farthest first."""
+        words = self._every_word
+        if self._occlusion:
+            self._find(shot, chunks, self._no_word)
+            words = self._found_words
+        scene = self.prepared.chunks
+        room = 64 * len(chunks)
+        triangles, batches, distances = np.empty(room, np.int64), np.empty(room, np.int32), np.empty(room)
+        count = gather_blended(chunks, words, scene, shot.view, triangles, batches, distances)
+        order = np.argsort(-distances[:count], kind="stable")
+        self._gpu.write_triangles(scene.triangles[triangles[order]])
+        self.device.context.enable(moderngl.BLEND)
+        self.device.context.blend_func = moderngl.SRC_ALPHA, moderngl.ONE_MINUS_SRC_ALPHA
+        self._gpu.draw(_runs_of_equal(batches[order]), shot.easel.canvas.outputs, shot.world_to_clip)
+        shot.metres_are_final = False
+
+    def _read_depth(self, shot: "_Shot") -> None:
+        shot.easel.read_metres(shot.camera, shot.metres)
+        farthest_per_tile(shot.metres, shot.easel.tiles)
+        shot.metres_are_final = True
+
+
+@dataclass(slots=True, eq=False)
+class _Shot:
+    """One picture in the making."""
+
+    camera: Camera
+    view: View
+    easel: Easel
+    world_to_clip: tuple[float, ...]  #: column by column, as OpenGL wants it
+    metres: NDArray[np.float32]  #: depth of what has been drawn so far, where it has been read
+    metres_are_final: bool = False
+
+
+def _runs_of_equal(batches: NDArray[np.int32]) -> list[Run]:
+    starts = np.flatnonzero(np.diff(batches, prepend=-1))
+    lengths = np.diff(np.append(starts, len(batches)))
+    return [Run(int(batches[start]), int(start), int(length)) for start, length in zip(starts, lengths, strict=True)]
