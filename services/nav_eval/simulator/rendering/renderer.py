@@ -129,7 +129,7 @@ class Renderer:
         if self._find(shot, chunks, words):
             self._complete(shot, chunks, words)
             self._read_depth(shot)
-            self._sets.words[chunks] |= self._found_words[chunks]
+            is_known = False
         if not is_known:
             self._find(shot, chunks, self._sets.words, spread=LEARNING_SPREAD)
             self._sets.words[chunks] |= self._found_words[chunks]
