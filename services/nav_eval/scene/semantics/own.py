@@ -11,6 +11,7 @@ import msgspec
 from nav_eval.dataset.episode import Vec3
 from nav_eval.errors import SceneError
 from nav_eval.scene.model import Region, SceneObject, Semantics
+from nav_eval.scene.semantics.labels import vector
 
 
 class ObjectEntry(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -76,8 +77,8 @@ def write_semantics(semantics: Semantics, path: Path) -> None:
             ObjectEntry(
                 id=thing.object_id,
                 category=thing.category,
-                center=thing.center,
-                size=thing.size,
+                center=vector(thing.center),
+                size=vector(thing.size),
                 region=thing.region,
                 name=thing.name,
                 attributes=dict(sorted(thing.attributes.items())),
@@ -88,9 +89,9 @@ def write_semantics(semantics: Semantics, path: Path) -> None:
             RegionEntry(
                 id=region.region_id,
                 category=region.category,
-                lower=region.lower,
-                upper=region.upper,
-                floor_polygon=region.floor_polygon,
+                lower=vector(region.lower),
+                upper=vector(region.upper),
+                floor_polygon=tuple((float(x), float(z)) for x, z in region.floor_polygon),
             )
             for region in semantics.regions
         ],

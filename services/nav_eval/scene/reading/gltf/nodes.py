@@ -1,6 +1,5 @@
 """The scene graph, flattened: which node stands where in the world."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -72,14 +71,12 @@ def rotation_matrices(quaternions: NDArray[np.float64]) -> NDArray[np.float64]:
     )
 
 
-def instances(document: Document, placed: PlacedNode) -> Iterator[NDArray[np.float64]]:
+def instances(document: Document, placed: PlacedNode) -> NDArray[np.float64]:
     """The world matrices at which a node's mesh is drawn: one, or one per GPU instance."""
     instancing = document.gltf.nodes[placed.node].extensions.instancing
     if instancing is None:
-        yield placed.matrix
-        return
-    for local in _instance_matrices(document, instancing, placed.node):
-        yield placed.matrix @ local
+        return placed.matrix[None]
+    return np.asarray(placed.matrix @ _instance_matrices(document, instancing, placed.node))
 
 
 def _roots(document: Document) -> list[int]:

@@ -59,9 +59,13 @@ class _Reader:
             for local, part in drawn:
                 self._add_skinned(local, part, joints, node)
             return
-        for matrix in instances(self._document, node):
+        matrices = instances(self._document, node)
+        for _, part in drawn:
+            self._parts.reserve(
+                vertices=len(matrices) * len(part.positions), triangles=len(matrices) * len(part.triangles)
+            )
+        for matrix in matrices:
             for _, part in drawn:
-                self._parts.reserve(vertices=len(part.positions), triangles=len(part.triangles))
                 self._parts.add(_moved(part, matrix, object_id=node.object_id))
 
     def _add_skinned(self, local: PrimitiveMesh, part: Part, joints: NDArray[np.float64], node: PlacedNode) -> None:
