@@ -1,6 +1,7 @@
 """A benchmark against an agent: from a configuration to a folder of results."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -8,6 +9,7 @@ from typing import Protocol
 from nav_eval.agents.description import AgentDescription
 from nav_eval.config.schema import BenchmarkConfig
 from nav_eval.dataset.dataset import TaskDataset
+from nav_eval.errors import RecordError
 from nav_eval.evaluation.aggregation import MetricsAggregator
 from nav_eval.evaluation.bench import Emit
 from nav_eval.evaluation.episode_manager import EpisodeManager
@@ -15,6 +17,10 @@ from nav_eval.evaluation.report import Report, ReportHeader
 from nav_eval.evaluation.results import EpisodeResult, ResultWriter
 from nav_eval.evaluation.run_folder import Manifest, RunFolder, manifest_of
 from nav_eval.evaluation.runs import REPORT_FILE
+
+
+class NotWritten(RecordError):
+    """A result cannot be written; what was written before is kept."""
 
 
 class Players(Protocol):
@@ -53,10 +59,11 @@ class BenchmarkRunner:
         for result in finished:
             aggregator.add_episode_result(result)
         watcher.on_start(len(finished), len(self._episodes))
-        try:
-            self._play(players, self._left(finished), aggregator, watcher)
-        finally:
-            aggregator.export_json(self._folder.path / REPORT_FILE)
+        with _writing_to(self._folder.path):
+            try:
+                self._play(players, self._left(finished), aggregator, watcher)
+            finally:
+                aggregator.export_json(self._folder.path / REPORT_FILE)
         return aggregator.report()
 
     def _play(self, players: Players, episodes: TaskDataset, aggregator: MetricsAggregator, watcher: Watcher) -> None:
@@ -74,6 +81,17 @@ class BenchmarkRunner:
     def _left(self, finished: Sequence[EpisodeResult]) -> TaskDataset:
         done = {result.episode_id for result in finished}
         return TaskDataset(episode for episode in self._episodes if episode.episode_id not in done)
+
+
+@contextmanager
+def _writing_to(folder: Path) -> Iterator[None]:
+    """A full disk is told in one sentence; what was written before stays and is used again."""
+    try:
+        yield
+    except OSError as error:
+        raise NotWritten(
+            f"Cannot write to {folder}: {error.strerror}. What is finished is kept: make room and run the same command."
+        ) from error
 
 
 def _about(description: AgentDescription) -> dict[str, str]:

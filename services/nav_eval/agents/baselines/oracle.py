@@ -69,7 +69,8 @@ class Oracle(Baseline):
 
     def _targets(self, episode: Episode, ground: Ground) -> list[DistanceField]:
         to_view_points = self._benchmark.evaluation.distance_to == "view_points"
-        legs: list[tuple[Goal, ...]] = [subtask.goals for subtask in episode.subtasks] or [episode.goals]
+        has_legs = self._benchmark.task.type == "lh_vln"
+        legs: list[tuple[Goal, ...]] = [s.goals for s in episode.subtasks] if has_legs else [episode.goals]
         return [ground.distance_field(target_points(goals, to_view_points=to_view_points)) for goals in legs]
 
 

@@ -1,0 +1,107 @@
+"""What several test packages need: a small furnished room with episodes in it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nav_eval.config import BenchmarkConfig, load_benchmark
+from nav_eval.config.schema import PrimitiveCubeCfg
+from nav_eval.dataset.episode import (
+    Episode,
+    Goal,
+    Instruction,
+    Pose,
+    PrivateEpisode,
+    PublicEpisode,
+    Subtask,
+    Vec3,
+)
+from nav_eval.dataset.writing import write_episodes
+from nav_eval.scene.model import Scene
+from nav_eval.scene.objects import with_objects
+from nav_eval.scene.reading import write_glb
+
+ROOM = {
+    "floor": ((8.0, 0.1, 6.0), (0.0, -0.05, 0.0)),
+    "wall_north": ((8.0, 2.5, 0.1), (0.0, 1.25, -3.0)),
+    "wall_south": ((8.0, 2.5, 0.1), (0.0, 1.25, 3.0)),
+    "wall_west": ((0.1, 2.5, 6.0), (-4.0, 1.25, 0.0)),
+    "wall_east": ((0.1, 2.5, 6.0), (4.0, 1.25, 0.0)),
+    "divider": ((0.1, 2.5, 4.0), (0.0, 1.25, -1.0)),  # leaves a passage in the south
+    "table": ((1.0, 0.8, 1.0), (-2.0, 0.4, -1.0)),
+    "chair": ((0.5, 0.9, 0.5), (2.5, 0.45, -2.0)),
+}
+
+
+def empty_scene() -> Scene:
+    return Scene(
+        positions=np.zeros((0, 3), np.float32),
+        normals=np.zeros((0, 3), np.float32),
+        uvs=np.zeros((0, 2), np.float32),
+        colors=np.zeros((0, 4), np.uint8),
+        triangles=np.zeros((0, 3), np.uint32),
+        triangle_material=np.zeros(0, np.uint16),
+        triangle_object=np.zeros(0, np.uint32),
+        triangle_category=np.zeros(0, np.uint16),
+        materials=(),
+    )
+
+
+def room_scene() -> Scene:
+    colors = [(0.8, 0.7, 0.5), (0.9, 0.9, 0.9), (0.5, 0.3, 0.2), (0.2, 0.4, 0.8)]
+    boxes = [
+        PrimitiveCubeCfg(name=name, category=name.partition("_")[0], size=size, position=place, color=colors[i % 4])
+        for i, (name, (size, place)) in enumerate(ROOM.items())
+    ]
+    return with_objects(empty_scene(), boxes, root=Path()).scene
+
+
+def room_episode(name: str, start: Vec3, *goals: Vec3) -> Episode:
+    subtasks = tuple(
+        Subtask(target="chair", goals=(Goal(position=goal),), ground_truth_steps=20, ground_truth_distance=6.0)
+        for goal in goals
+    )
+    private = PrivateEpisode(
+        scene_id="room.glb",
+        start=Pose(start),
+        goals=(Goal(position=goals[-1]),),
+        subtasks=subtasks,
+        reference_path=(start, goals[-1]),
+    )
+    public = PublicEpisode(
+        episode_id=name,
+        instruction=Instruction(text="Go to the table, then to the chair."),
+        object_category="chair",
+    )
+    return Episode(public=public, private=private)
+
+
+TABLE_SIDE, CHAIR_SIDE = (-2.0, 0.0, 0.2), (2.5, 0.0, -1.2)
+EPISODES = [
+    room_episode("a", (-3.0, 0.0, 2.0), TABLE_SIDE, CHAIR_SIDE),
+    room_episode("b", (3.0, 0.0, 2.0), CHAIR_SIDE, TABLE_SIDE),
+    room_episode("c", (-3.0, 0.0, -2.5), CHAIR_SIDE, TABLE_SIDE),
+    room_episode("d", (1.0, 0.0, 0.0), TABLE_SIDE, CHAIR_SIDE),
+]
+
+
+@pytest.fixture(scope="session")
+def room_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with room.glb and val.json.gz."""
+    folder = tmp_path_factory.mktemp("room")
+    write_glb(room_scene(), folder / "room.glb")
+    write_episodes(folder / "val.json.gz", EPISODES)
+    return folder
+
+
+@pytest.fixture
+def room_benchmark(room_data: Path) -> Callable[..., BenchmarkConfig]:
+    """A benchmark in the room: `room_benchmark("demo_vln", "evaluation.max_steps=50")`."""
+
+    def make(name: str = "demo_lh_vln", *overrides: str) -> BenchmarkConfig:
+        place = [f"dataset.data_path={room_data / 'val.json.gz'}", f"dataset.scene_path={room_data}"]
+        return load_benchmark(name, overrides=[*place, *overrides], environ={})
+
+    return make
