@@ -137,7 +137,7 @@ class AgentClient(ABC):
 
     @abstractmethod
     def health_check(self) -> Health:
-        """Ask once, at most a few seconds; never raises."""
+        """Ask once, for at most a few seconds."""
 
     @abstractmethod
     def close(self) -> None:

@@ -52,3 +52,8 @@ def by_content_type(header: str) -> Codec:
 
 def by_subprotocol(name: str | None) -> Codec:
     return MSGPACK if name == MSGPACK.subprotocol else JSON
+
+
+def decode_frame(frame: bytes | str, codec: Codec) -> object:
+    """A WebSocket message: what comes as text is JSON, whatever was agreed on for the rest."""
+    return JSON.decode(frame) if isinstance(frame, str) else codec.decode(frame)

@@ -2,6 +2,7 @@
 
 import stat
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -58,14 +59,13 @@ class GrpcAgentClient(AgentClient):
 
     def health_check(self) -> Health:
         try:
-            self._check_socket()
+            if not self._has_socket():
+                return Health.UNREACHABLE
             data = self._stub.health(health_pb2.HealthCheckRequest(), timeout=ONE_TRY)
         except grpc.RpcError as error:
             if error.code() is grpc.StatusCode.UNIMPLEMENTED:
                 return Health.SERVING
             return Health.UNREACHABLE if error.code() in _NOBODY_THERE else Health.STARTING
-        except AgentFailure:
-            return Health.UNREACHABLE
         status = parsed(health_pb2.HealthCheckResponse, data).status
         return Health.SERVING if status == health_pb2.HealthCheckResponse.SERVING else Health.STARTING
 
@@ -149,17 +149,16 @@ class GrpcAgentClient(AgentClient):
                 )
             time.sleep(min(0.02, self.settings.connect_timeout / 10))
 
-    def _check_socket(self) -> None:
+    def _has_socket(self) -> bool:
         """An agent owns the directory of its socket: a link there could lead to a socket of ours."""
         if not self._target.startswith("unix:"):
-            return
+            return True
         path = Path(self._target.removeprefix("unix:"))
-        try:
-            mode = path.lstat().st_mode
-        except OSError:
-            raise ConnectionLost(f"There is no socket {path} yet.") from None
-        if not stat.S_ISSOCK(mode):
+        with suppress(OSError):
+            if stat.S_ISSOCK(path.lstat().st_mode):
+                return True
             raise ProtocolError(f"{path} is no socket; serve on exactly this path.")
+        return False
 
 
 class _Stub:

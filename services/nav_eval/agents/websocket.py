@@ -19,7 +19,7 @@ from websockets.sync.server import Server, ServerConnection, serve
 from websockets.typing import Subprotocol
 
 from nav_eval.agents.client import AgentClient, EpisodeSession, Health
-from nav_eval.agents.codecs import CODECS, JSON, by_subprotocol
+from nav_eval.agents.codecs import CODECS, JSON, by_subprotocol, decode_frame
 from nav_eval.agents.description import AgentDescription, short
 from nav_eval.agents.documents import (
     Document,
@@ -62,7 +62,7 @@ class WebSocketAgentClient(AgentClient):
         self._watchdog = Watchdog()
         self._links: set[Link] = set()
         self._idle: deque[Link] = deque()
-        self._waiting: dict[str, WebSocketSession] = {}
+        self._sessions: dict[str, WebSocketSession] = {}  #: episodes under way
         self._changed = threading.Condition()
         self._closed = threading.Event()
         self._server = self._listen(host, port)
@@ -120,6 +120,8 @@ class WebSocketAgentClient(AgentClient):
             )
             with suppress(ConnectionLost):  # it was idle: another connection will do
                 session.reset()
+                with self._changed:
+                    self._sessions[session.session_id] = session
                 return session
 
     def _free_link(self, seconds: float) -> Link:
@@ -133,15 +135,17 @@ class WebSocketAgentClient(AgentClient):
     def rebound(self, session: "WebSocketSession", seconds: float) -> Link | None:
         """The link by which the agent came back to this session; None if it does not come back in time."""
         with self._changed:
-            self._waiting[session.session_id] = session
             self._changed.wait_for(lambda: session.resumed_by is not None, timeout=seconds)
-            self._waiting.pop(session.session_id, None)
             link, session.resumed_by = session.resumed_by, None
             return link
 
-    def free(self, link: Link) -> None:
-        """An episode over this link is done."""
-        if link.introduction.connect.keep_alive and link.lost is None:
+    def over(self, session: "WebSocketSession", link: Link) -> None:
+        """An episode is over; its link may serve another one."""
+        with self._changed:
+            self._sessions.pop(session.session_id, None)
+        if session.failed:
+            link.close()
+        elif link.introduction.connect.keep_alive and link.lost is None:
             link.inbox, link.session_id = None, uuid.uuid4().hex
             with self._changed:
                 self._idle.append(link)
@@ -159,7 +163,7 @@ class WebSocketAgentClient(AgentClient):
             return
         with self._changed:
             self._links.add(link)
-            session = self._waiting.get(link.introduction.connect.session_id or "")
+            session = self._sessions.get(link.session_id)
             if session is not None:
                 link.inbox, session.resumed_by = session.inbox, link
             else:
@@ -174,13 +178,20 @@ class WebSocketAgentClient(AgentClient):
     def _introduced(self, connection: ServerConnection) -> Link | None:
         codec = by_subprotocol(connection.subprotocol)
         try:
-            introduction = Introduction(codec.decode(connection.recv(timeout=self.settings.connect_timeout)))
+            introduction = Introduction(decode_frame(connection.recv(timeout=self.settings.connect_timeout), codec))
             if len(self._links) >= MOST_LINKS:
                 raise ProtocolError(f"There are {MOST_LINKS} connections already.")
             heartbeat = Heartbeat(
                 interval=self.settings.heartbeat_interval, timeout=self.settings.heartbeat_timeout, clock=self._clock
             )
-            link = Link(connection, introduction, codec=codec, heartbeat=heartbeat)
+            asked = introduction.connect.session_id
+            link = Link(
+                connection,
+                introduction,
+                session_id=asked if asked in self._sessions else uuid.uuid4().hex,
+                codec=codec,
+                heartbeat=heartbeat,
+            )
             link.send(
                 {
                     "type": "connected",
@@ -229,6 +240,10 @@ class WebSocketSession(EpisodeSession):
         self._link = link
         link.inbox = self.inbox
 
+    @property
+    def failed(self) -> bool:
+        return self._failure is not None
+
     def reset(self) -> None:
         self._say(
             {
@@ -246,10 +261,7 @@ class WebSocketSession(EpisodeSession):
                 {"type": "episode_end", "session_id": self.session_id, **outcome_document(outcome)},
                 self._settings.end_timeout,
             )
-        if self._failure is None:
-            self._client.free(self._link)
-        else:
-            self._link.close()
+        self._client.over(self, self._link)
 
     def _seconds_left(self) -> float:
         """The seeds have no reply to reset_episode: the first action may take the time of both."""

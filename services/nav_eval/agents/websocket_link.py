@@ -7,7 +7,6 @@ episode goes to the inbox of the session that the link is bound to.
 import queue
 import socket
 import threading
-import uuid
 from contextlib import suppress
 from typing import Literal
 
@@ -15,7 +14,7 @@ import msgspec
 from websockets.exceptions import ConnectionClosed, ConnectionClosedError
 from websockets.sync.server import ServerConnection
 
-from nav_eval.agents.codecs import Codec
+from nav_eval.agents.codecs import Codec, decode_frame
 from nav_eval.agents.description import AgentDescription, check_versions
 from nav_eval.agents.documents import DescriptionDocument, Document, described
 from nav_eval.agents.failures import AgentFailure, ConnectionLost, ProtocolError
@@ -55,10 +54,16 @@ class Link:
     """The connection, once the agent has introduced itself."""
 
     def __init__(
-        self, connection: ServerConnection, introduction: Introduction, *, codec: Codec, heartbeat: Heartbeat
+        self,
+        connection: ServerConnection,
+        introduction: Introduction,
+        *,
+        session_id: str,
+        codec: Codec,
+        heartbeat: Heartbeat,
     ) -> None:
         self.introduction = introduction
-        self.session_id = introduction.connect.session_id or uuid.uuid4().hex
+        self.session_id = session_id
         self.inbox: queue.Queue[Document | AgentFailure] | None = None  #: of the session that it is bound to
         self.lost: AgentFailure | None = None
         self._connection = connection
@@ -88,7 +93,7 @@ class Link:
         try:
             for message in self._connection:
                 self._heartbeat.heard()
-                self._take(self._codec.decode(message))
+                self._take(decode_frame(message, self._codec))
             self.lost = ConnectionLost("The agent closed the connection.")
         except ConnectionClosedError as error:
             self.lost = _lost(error)

@@ -56,8 +56,12 @@ def observations(seed: int, steps: int = 20) -> list[Observation]:
 def play(client: AgentClient, seed: int = 0) -> list[Action]:
     """One whole episode against the agent."""
     session = client.open_episode(an_episode(seed))
-    done = [action for observation in observations(seed) for action in session.act(observation)]
-    session.end(Outcome(steps=len(done)))
+    done: list[Action] = []
+    try:
+        for observation in observations(seed):
+            done += session.act(observation)
+    finally:
+        session.end(Outcome(steps=len(done)))
     return done
 
 
