@@ -1,10 +1,13 @@
 """`nav-eval …`: one sub-command per module of this package.
 
-The commands parse, call the engine and print. Every refusal of the engine arrives here as a
+The platform's packages add theirs (`serve`, `worker`, `admin`, …) through entry points, because the engine
+knows none of them. The commands parse, call the engine and print. Every refusal of the engine arrives here as a
 `NavEvalError` and leaves as one line on stderr and exit code 2.
 """
 
 import sys
+from collections.abc import Sequence
+from importlib.metadata import entry_points
 
 import typer
 
@@ -43,7 +46,16 @@ def root(version: bool = typer.Option(False, "--version", help="Print the versio
         raise typer.Exit
 
 
+def add_commands_of(arguments: Sequence[str]) -> None:
+    """Commands of other packages (`nav_eval.commands`), imported only when they are called or listed."""
+    asked_for = arguments[0] if arguments else "--help"
+    for command in entry_points(group="nav_eval.commands"):
+        if asked_for in (command.name, "--help"):
+            app.add_typer(command.load(), name=command.name)
+
+
 def main() -> None:
+    add_commands_of(sys.argv[1:])
     try:
         app()
     except NavEvalError as error:
