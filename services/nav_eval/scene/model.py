@@ -126,5 +126,7 @@ class Scene:
     @property
     def bounds(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Lower and upper corner over the vertices that triangles use."""
-        used = self.positions[np.unique(self.triangles)]
-        return used.min(axis=0), used.max(axis=0)
+        used = np.zeros(len(self.positions), bool)
+        used[self.triangles] = True
+        points = self.positions[used]
+        return points.min(axis=0), points.max(axis=0)

@@ -197,6 +197,27 @@ def test_hidden_nodes_hide_their_children(tmp_path: Path) -> None:
     assert any("KHR_node_visibility" in note for note in scene.report.notes)
 
 
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("IfcDoor:1234", False),
+        ("IfcDoor", False),
+        ("IfcDoorStandardCase.7", False),
+        ("Ifcdoorframe", True),
+        ("Door", True),
+    ],
+)
+def test_closed_doors_of_building_models_are_left_open(tmp_path: Path, name: str, kept: bool) -> None:
+    file = GltfFile()
+    square = file.square()
+    file.node(mesh=square)
+    leaf = file.node(mesh=square, translation=[3, 0, 0])
+    file.node(children=[leaf], name=name)
+    scene = read_scene(file.save(tmp_path / "scene.glb"))
+    assert (len(scene.triangles) == 4) is kept
+    assert any("doorways are open" in note for note in scene.report.notes) is not kept
+
+
 def test_morph_targets_at_their_default_weights(tmp_path: Path) -> None:
     file = GltfFile()
     lift = np.tile(np.array([0, 0, 4], np.float32), (4, 1))

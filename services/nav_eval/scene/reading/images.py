@@ -11,7 +11,7 @@ from nav_eval.errors import SceneError
 from nav_eval.scene.reading.basis import BrokenPicture, decode_basis, decode_ktx2, is_basis, is_ktx2
 from nav_eval.scene.reading.limits import ReadLimits, TooLarge, check_limit
 
-PILLOW_FORMATS = ("PNG", "JPEG", "WEBP", "AVIF", "BMP", "GIF", "TGA", "TIFF", "DDS")
+PILLOW_FORMATS = ("PNG", "JPEG", "WEBP", "AVIF", "BMP", "GIF", "TGA")
 
 
 class UnreadableImage(SceneError):
@@ -32,9 +32,10 @@ class ImageDecoder:
             return self._decode_with_pillow(content, source)
         decode = decode_ktx2 if is_ktx2(head) else decode_basis
         try:
-            return decode(bytes(content), claim=lambda width, height: self.claim(width, height, source=source))
+            pixels = decode(bytes(content), claim=lambda width, height: self.claim(width, height, source=source))
         except BrokenPicture as error:
             raise UnreadableImage(f"{source} cannot be decoded: {error}.") from error
+        return np.ascontiguousarray(pixels)
 
     def claim(self, width: int, height: int, *, source: str) -> None:
         """Count a picture against the limits before memory is set aside for it."""

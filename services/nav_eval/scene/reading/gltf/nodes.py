@@ -1,5 +1,6 @@
 """The scene graph, flattened: which node stands where in the world."""
 
+import re
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,8 @@ from nav_eval.scene.reading.gltf.document import Document
 from nav_eval.scene.reading.gltf.schema import Instancing, Node
 from nav_eval.scene.reading.limits import check_limit
 
+DOOR_NAME = re.compile(r"IfcDoor(?![a-z])")  # IfcDoor, IfcDoor:…, IfcDoorStandardCase; not IfcDoorframe
+
 
 class PlacedNode(NamedTuple):
     node: int
@@ -19,7 +22,7 @@ class PlacedNode(NamedTuple):
     object_id: int
     """From the node's or an ancestor's `extras.object_id`; 0 for none."""
     visible: bool
-    """False where the node or an ancestor is hidden (KHR_node_visibility)."""
+    """False where the node or an ancestor is hidden (KHR_node_visibility), or is a door of a building model."""
 
 
 def place_nodes(document: Document) -> dict[int, PlacedNode]:
@@ -37,6 +40,11 @@ def place_nodes(document: Document) -> dict[int, PlacedNode]:
         placed[index] = _place(node, index, parent)
         stack += [(child, placed[index], depth + 1) for child in reversed(node.children)]
     return placed
+
+
+def is_closed_door(node: Node) -> bool:
+    """Building models (IFC) fill every doorway with the solid of a closed door; we leave it open."""
+    return DOOR_NAME.match(node.name) is not None
 
 
 def local_matrix(node: Node) -> NDArray[np.float64]:
@@ -93,7 +101,7 @@ def _place(node: Node, index: int, parent: PlacedNode) -> PlacedNode:
     with np.errstate(over="ignore", invalid="ignore"):
         matrix = parent.matrix @ local_matrix(node)
     visibility = node.extensions.visibility
-    visible = parent.visible and (visibility is None or visibility.visible)
+    visible = parent.visible and (visibility is None or visibility.visible) and not is_closed_door(node)
     return PlacedNode(index, matrix, _object_id(node, parent.object_id), visible)
 
 

@@ -13,7 +13,7 @@ from nav_eval.scene.reading.gltf.document import Document, open_document
 from nav_eval.scene.reading.gltf.extensions import check_extensions
 from nav_eval.scene.reading.gltf.lights import read_lights
 from nav_eval.scene.reading.gltf.materials import baked_uvs, base_color, convert_material
-from nav_eval.scene.reading.gltf.nodes import PlacedNode, instances, place_nodes
+from nav_eval.scene.reading.gltf.nodes import PlacedNode, instances, is_closed_door, place_nodes
 from nav_eval.scene.reading.gltf.primitives import PrimitiveMesh, read_primitive, with_normals
 from nav_eval.scene.reading.gltf.textures import TextureTable
 from nav_eval.scene.reading.log import ReadLog
@@ -40,16 +40,22 @@ class _Reader:
         self._meshes: dict[tuple[int, tuple[float, ...]], list[tuple[PrimitiveMesh, Part]]] = {}
 
     def read(self) -> Scene:
-        hidden = 0
         for node in self._placed.values():
             mesh = self._document.gltf.nodes[node.node].mesh
             if mesh is not None and node.visible:
                 self._place_mesh(node, mesh)
-            hidden += mesh is not None and not node.visible
-        if hidden:
-            self._document.log.note(f"{hidden} meshes are hidden by KHR_node_visibility and not part of the scene.")
+        self._tell_hidden()
         lights = read_lights(self._document, self._placed.values())
         return self._parts.join(materials=self._materials, textures=self._textures.textures, lights=lights)
+
+    def _tell_hidden(self) -> None:
+        nodes = self._document.gltf.nodes
+        hidden = [node for node in self._placed.values() if not node.visible and nodes[node.node].mesh is not None]
+        doors = sum(is_closed_door(node) for node in nodes)
+        if doors:
+            self._document.log.note(f"{doors} closed doors (nodes named IfcDoor…) are left out: doorways are open.")
+        elif hidden:
+            self._document.log.note(f"{len(hidden)} meshes hidden by KHR_node_visibility are not part of the scene.")
 
     def _place_mesh(self, node: PlacedNode, mesh: int) -> None:
         gltf_node = self._document.gltf.nodes[node.node]
