@@ -171,7 +171,8 @@ def _load(model: type[M], kind: str, name_or_path: str | Path, options: Options)
 def _located(name_or_path: str | Path, kind: str | None, library: Library) -> tuple[Kind, Path]:
     """What is asked for: a path says its kind itself, a name may belong to several kinds."""
     text = str(name_or_path)
-    if isinstance(name_or_path, Path) or text.endswith(SUFFIXES):
+    is_file = text.endswith(SUFFIXES) or (not text.isidentifier() and Path(text).is_file())
+    if isinstance(name_or_path, Path) or is_file:
         path = Path(text)
         return KINDS[kind] if kind else kind_of(read_yaml(path), source=shown(path)), path
     which = KINDS[kind] if kind else next(iter(library.kinds_with(text)), KINDS["benchmark"])

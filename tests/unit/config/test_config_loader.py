@@ -58,6 +58,11 @@ def test_a_parent_by_path(write: Write) -> None:
     assert load_benchmark(child, environ={}).name == "Child"
 
 
+def test_a_file_with_another_ending(write: Write) -> None:
+    write("mine.txt", MINIMAL)
+    assert resolve("mine.txt", environ={}).config.name == load_benchmark("mine.txt", environ={}).name == "Minimal"
+
+
 def test_names_are_looked_up_around_the_file_then_here_then_in_the_package(write: Write) -> None:
     write("configs/tasks/vln.yaml", "task: {type: vln, actions: [stop], metrics: [success]}")
     write("configs/benchmarks/mine.yaml", MINIMAL)

@@ -248,7 +248,10 @@ def test_refusals(model: type, settings: dict[str, Any], message: str) -> None:
         {"endpoint": "unix:/run/agent.sock"},
         {"protocol": "rest", "endpoint": "https://agent.example/api"},
         {"protocol": "websocket", "endpoint": "ws://localhost:9000/ws"},
+        {"protocol": "openpi", "endpoint": "openpi://localhost:8000?mapping=map.yaml"},
         {"type": "local", "endpoint": "baseline:random"},
+        {"type": "local", "endpoint": "my_package.agent:MyAgent"},
+        {"type": "local", "endpoint": "python agent.py --fast"},
     ],
 )
 def test_endpoints(settings: dict[str, Any]) -> None:
@@ -266,6 +269,7 @@ def test_our_lists_of_names_are_those_of_the_registries() -> None:
     from nav_eval.dataset.dataset import loaders  # noqa: F401  registers the formats
     from nav_eval.dataset.registry import DATASETS
     from nav_eval.metrics.registry import METRICS
+    from nav_eval.simulator.backends import SIMULATORS
     from nav_eval.tasks.base import TASKS
 
     known = Names()
@@ -273,3 +277,4 @@ def test_our_lists_of_names_are_those_of_the_registries() -> None:
     assert set(METRICS.names()) <= known.metrics
     assert set(METRICS.names()) == names.NAVIGATION_METRICS
     assert set(DATASETS.names()) | {"speaker_change"} == known.formats
+    assert set(SIMULATORS.names()) == known.backends

@@ -6,12 +6,12 @@ from pydantic import Field, model_validator
 
 from nav_eval.config.schema.base import ConfigModel, Count, Positive, refusal
 
-#: How an endpoint may begin, by protocol; `host:port` is fine for all of them.
+#: How an endpoint may begin, by protocol; `host:port` is fine for all of them. A local agent may be anything.
 SCHEMES = {
     "grpc": ("grpc", "unix"),
     "rest": ("http", "https"),
     "websocket": ("ws", "wss"),
-    "local": ("module", "baseline", "command"),
+    "openpi": ("openpi",),
 }
 
 
@@ -19,9 +19,9 @@ class AgentServiceConfig(ConfigModel):
     """Where the agent is, what it speaks, and how long it may take."""
 
     type: Literal["remote", "local"] = "remote"
-    protocol: Literal["grpc", "rest", "websocket", "local"] = "grpc"
+    protocol: Literal["grpc", "rest", "websocket", "openpi", "local"] = "grpc"
     endpoint: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
-    """`host:port`, `unix:/path`, an http or ws address; `baseline:NAME` or `module:Class` for local agents."""
+    """`host:port`, `unix:/path`, an http or ws address; `baseline:NAME`, `module:Class`, a command for local ones."""
     timeout: Positive = 30.0
     """Seconds for one action."""
     connect_timeout: Positive = 60.0
@@ -44,7 +44,7 @@ class AgentServiceConfig(ConfigModel):
             raise refusal(f"has type {self.type!r} and protocol {self.protocol!r}; 'local' goes with 'local' only")
         if self.heartbeat_interval >= self.heartbeat_timeout:
             raise refusal("has a heartbeat_interval that is not shorter than its heartbeat_timeout")
-        if self.endpoint is not None:
+        if self.endpoint is not None and self.protocol != "local":
             self._check_endpoint(self.endpoint)
         return self
 
@@ -53,8 +53,7 @@ class AgentServiceConfig(ConfigModel):
         if scheme in SCHEMES[self.protocol] and rest:
             return
         host, _, port = endpoint.rpartition(":")
-        if self.protocol != "local" and host and "/" not in host and port.isdigit() and 0 < int(port) < 65536:
+        if host and "/" not in host and port.isdigit() and 0 < int(port) < 65536:
             return
         forms = ", ".join(f"{scheme}:…" for scheme in SCHEMES[self.protocol])
-        plain = "" if self.protocol == "local" else "host:port, "
-        raise refusal(f"has endpoint {endpoint!r}, which {self.protocol} cannot reach; write {plain}{forms}")
+        raise refusal(f"has endpoint {endpoint!r}, which {self.protocol} cannot reach; write host:port, {forms}")

@@ -102,7 +102,7 @@ class DatasetConfig(ConfigModel):
         if not isinstance(data, Mapping):
             return data
         filled = cls.canonical(data)
-        if filled.get("format") is None and filled.get("type") in DEFAULT_FORMATS:
+        if filled.get("format") is None and str(filled.get("type")) in DEFAULT_FORMATS:
             filled["format"] = DEFAULT_FORMATS[filled["type"]]
         if filled.get("split") is None and isinstance(filled.get("data_path"), str):
             filled["split"] = _split_of(filled["data_path"])

@@ -194,8 +194,8 @@ def kind_of(name: str, settings: Mapping[str, Any]) -> str:
     """The kind of the sensor called `name`."""
     if "kind" in settings:
         kind = settings["kind"]
-        if kind in SENSOR_CLASSES:
-            return str(kind)
+        if isinstance(kind, str) and kind in SENSOR_CLASSES:
+            return kind
         raise refusal(
             f"has kind {kind!r}.{did_you_mean(str(kind), SENSOR_CLASSES)} Known: {', '.join(SENSOR_CLASSES)}."
         )
