@@ -33,7 +33,7 @@ class ModernGLSimulator(Simulator):
     def __init__(self, setup: SimulatorSetup) -> None:
         self._setup = setup
         self._benchmark = setup.benchmark
-        self._scenes = SceneManager(setup.benchmark)
+        self._scenes = SceneManager(setup.benchmark, cache=setup.cache)
         self._stage: _Stage | None = None
         self._renderer: tuple[Scene, Renderer] | None = None
         self._domain = DomainRandomizationManager(
@@ -43,7 +43,7 @@ class ModernGLSimulator(Simulator):
     def reset(self, episode: Episode, *, sensors: Iterable[str] | None = None) -> Observations:
         robot = self._benchmark.robot(episode.private.robot)
         place = self._scenes.open(episode.scene_id, robot)
-        episode = with_goals(episode, place.scene.semantics, place.ground)
+        episode = with_goals(episode, place.semantics, place.ground)
         suite = self._benchmark.sensors(robot.name)
         chosen = suite if sensors is None else {name: suite[name] for name in sensors}
         body = Body(self._benchmark.task, place.ground, sliding=self._benchmark.simulator.physics.allow_sliding)

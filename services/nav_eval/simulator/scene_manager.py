@@ -1,9 +1,12 @@
 """Scenes for episodes: found, furnished as the scenario says, made walkable, and kept while they are needed.
 
-A `Place` is a scene made ready for one robot. Making one takes seconds, so the last few stay in memory;
-what can be kept between processes is in the cache folder (`nav_eval.simulator.scene_cache`).
+A `Place` is a scene made ready for one robot. Making one takes seconds, so the last few stay in memory, and
+what was made from a file is kept in the cache folder under a digest of the file and of everything that went
+into it: the next process maps it into memory and starts at once. The scene file itself is read again only
+when somebody needs more of it than the cache has.
 """
 
+import hashlib
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,35 +14,81 @@ from pathlib import Path
 
 import numpy as np
 
-from nav_eval.config.schema import BenchmarkConfig, RobotConfig
-from nav_eval.scene.model import Scene
+from nav_eval.config.schema import BenchmarkConfig, ObjectConfig, RobotConfig
+from nav_eval.scene.model import Scene, Semantics
 from nav_eval.scene.navigation import AgentShape, Ground, build_navigation
-from nav_eval.scene.objects import with_objects
-from nav_eval.scene.reading import read_scene
+from nav_eval.scene.navigation.store import load_mesh, mesh_key, save_mesh
+from nav_eval.scene.objects import Furnished, with_objects
+from nav_eval.scene.reading import read_scene, scene_digest
+from nav_eval.scene.semantics import read_semantics, write_semantics
 from nav_eval.simulator.scene_files import find_scene
 
 PLACES_IN_MEMORY = 4
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class SceneSource:
+    """A scene file with a scenario's objects in it, and where what is made from it is kept."""
+
+    path: Path
+    things: tuple[ObjectConfig, ...]
+    root: Path  #: mesh files of objects are below it
+    cache: Path
+
+    @cached_property
+    def digest(self) -> str:
+        """Of the file and of the objects put into it."""
+        things = "".join(thing.model_dump_json() for thing in self.things)
+        return hashlib.sha256(f"{scene_digest(self.path)}{things}".encode()).hexdigest()
+
+    @cached_property
+    def furnished(self) -> Furnished:
+        return with_objects(read_scene(self.path), self.things, root=self.root)
+
+    def semantics(self) -> Semantics:
+        file = self.cache / "semantics" / f"{self.digest[:32]}.json"
+        if file.exists():
+            return read_semantics(file.read_bytes(), source=str(file))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_semantics(self.furnished.scene.semantics, file)
+        return self.furnished.scene.semantics
+
+    def ground(self, shape: AgentShape) -> Ground:
+        folder = self.cache / "navigation" / mesh_key(self.digest, shape)
+        if not folder.exists():
+            scene, blocks = self.furnished
+            solid = scene if np.all(blocks) else replace(scene, triangles=scene.triangles[blocks])
+            save_mesh(build_navigation(solid, shape), folder)
+        return load_mesh(folder)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Place:
     """A scene that one robot can walk in."""
 
-    scene: Scene
+    source: SceneSource
+    semantics: Semantics
     ground: Ground
+
+    @property
+    def scene(self) -> Scene:
+        """The scene in full; reads the file if nobody has."""
+        return self.source.furnished.scene
 
     @cached_property
     def category_ids(self) -> dict[str, int]:
-        return {name: number for number, name in enumerate(self.scene.semantics.categories) if name}
+        return {name: number for number, name in enumerate(self.semantics.categories) if name}
 
 
 class SceneManager:
     """Opens the scenes of one benchmark."""
 
-    def __init__(self, benchmark: BenchmarkConfig) -> None:
+    def __init__(self, benchmark: BenchmarkConfig, *, cache: Path) -> None:
         self._root = Path(benchmark.dataset.scene_path)
-        self._scenario = benchmark.scenario_config
+        scenario = benchmark.scenario_config
+        self._things = (*scenario.objects, *scenario.obstacles)
         self._navmesh = benchmark.simulator.navmesh
+        self._cache = cache
         self._places: OrderedDict[tuple[str, AgentShape], Place] = OrderedDict()
 
     def open(self, scene_id: str, robot: RobotConfig) -> Place:
@@ -64,7 +113,5 @@ class SceneManager:
 
     def _make(self, scene_id: str, shape: AgentShape) -> Place:
         path = find_scene(scene_id, self._root)
-        things = (*self._scenario.objects, *self._scenario.obstacles)
-        scene, blocks = with_objects(read_scene(path), things, root=self._root)
-        solid = scene if np.all(blocks) else replace(scene, triangles=scene.triangles[blocks])
-        return Place(scene=scene, ground=build_navigation(solid, shape))
+        source = SceneSource(path=path, things=self._things, root=self._root, cache=self._cache)
+        return Place(source=source, semantics=source.semantics(), ground=source.ground(shape))

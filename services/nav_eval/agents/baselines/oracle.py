@@ -8,6 +8,7 @@ agent is. In this process only: no team's agent can be one.
 from random import Random
 
 from nav_eval.agents.baselines.registry import Baseline, BaselineContext, Senses, blind, register_baseline
+from nav_eval.cache import cache_folder
 from nav_eval.dataset.episode import Episode, Goal, PublicEpisode
 from nav_eval.errors import ConfigError
 from nav_eval.randomness import subseed
@@ -34,7 +35,7 @@ class Oracle(Baseline):
         self.sensors = blind(context)
         self._benchmark = context.benchmark
         self._episodes = context.episodes
-        self._scenes = SceneManager(context.benchmark)
+        self._scenes = SceneManager(context.benchmark, cache=cache_folder())
         self._skill = skill
         self._seed = seed
         self._turn_angle = _turn_angle(context)
@@ -43,7 +44,7 @@ class Oracle(Baseline):
     def reset(self, episode: PublicEpisode) -> None:
         whole = self._episodes[episode.episode_id]
         place = self._scenes.open(whole.scene_id, self._benchmark.robot(whole.private.robot))
-        whole = with_goals(whole, place.scene.semantics, place.ground)
+        whole = with_goals(whole, place.semantics, place.ground)
         sliding = self._benchmark.simulator.physics.allow_sliding
         self._body = Body(self._benchmark.task, place.ground, sliding=sliding)
         self._expert = Expert(self._body, turn_angle=self._turn_angle)
