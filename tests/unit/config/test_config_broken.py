@@ -43,6 +43,7 @@ def test_one_clear_message(path: Path, nav_eval: Callable, tmp_path: Path, monke
         assert part in ran.err
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(("command", "name"), [("show", "cycle_a"), ("validate", "alias_bomb")])
 def test_the_same_in_a_process_of_its_own(command: str, name: str, tmp_path: Path) -> None:
     code = "from nav_eval.cli import main; main()"

@@ -41,7 +41,7 @@ def places(node: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path, *(place for key, value in children for place in places(value, (*path, key)))]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_a_file_with_nonsense_in_it(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     tree = yaml.safe_load(data.draw(st.sampled_from(STARTS)).read_text(encoding="utf-8"))
@@ -60,7 +60,7 @@ def test_a_file_with_nonsense_in_it(data: st.DataObject, tmp_path_factory: pytes
         assert showing.as_yaml(resolve(path, environ={}))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     text=st.text("abt.[]{}0=-: \n", max_size=20),
     key=st.sampled_from(["task", "evaluation.max_steps", "scenario_config.robots.0", ""]),

@@ -241,7 +241,7 @@ JUNK = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(data=st.data())
 def test_nonsense_is_migrated_or_refused_but_never_crashes(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
