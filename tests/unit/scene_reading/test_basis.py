@@ -3,6 +3,7 @@
 import hashlib
 import json
 import struct
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -88,6 +89,19 @@ def test_a_huge_size_is_refused_before_anything_is_decoded(name: str) -> None:
     content[20:28] = struct.pack("<2I", 1 << 30, 1 << 30)
     with pytest.raises(SceneError, match="limit"):
         decode(bytes(content))
+
+
+def test_zlib_supercompression() -> None:
+    """The plain UASTC file with its level packed by zlib instead."""
+    content = bytearray((FOLDER / "alpha.uastc.ktx2").read_bytes())
+    offset, length, unpacked = struct.unpack_from("<3Q", content, 80)
+    packed = zlib.compress(bytes(content[offset : offset + length]))
+    content[44:48] = struct.pack("<I", 3)
+    content[80:104] = struct.pack("<3Q", offset, len(packed), unpacked)
+    content[offset:] = packed
+    assert np.array_equal(decode(bytes(content)), decode((FOLDER / "alpha.uastc.ktx2").read_bytes()))
+    with pytest.raises(UnreadableImage, match="zlib"):
+        decode(bytes(content[:offset]) + b"x" * len(packed))
 
 
 def test_other_ktx_contents_are_named() -> None:

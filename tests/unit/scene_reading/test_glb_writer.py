@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from gltf_files import GltfFile
 
 from nav_eval.scene.model import AlphaMode, Light, Material, Scene, Texture, Wrap
 from nav_eval.scene.reading import encode_glb, read_scene, scene_digest, write_glb
@@ -153,3 +154,14 @@ def test_the_digest_does_not_depend_on_the_place(tmp_path: Path) -> None:
     (tmp_path / "here").mkdir()
     (tmp_path / "there").mkdir()
     assert scene_digest(digest_files(tmp_path / "here")) == scene_digest(digest_files(tmp_path / "there"))
+
+
+def test_the_digest_covers_external_buffers(tmp_path: Path) -> None:
+    file = GltfFile()
+    file.node(mesh=file.square())
+    path = file.save_text(tmp_path / "scene.gltf", uri="data.bin")
+    before = scene_digest(path)
+    (tmp_path / "data.bin").write_bytes(bytes(len(file.binary)))
+    assert scene_digest(path) != before
+    (tmp_path / "data.bin").unlink()
+    assert scene_digest(path) != before  # missing is a state, too

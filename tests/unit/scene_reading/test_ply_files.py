@@ -116,6 +116,34 @@ def test_a_picture_named_in_a_comment(tmp_path: Path) -> None:
     assert scene.uvs[5].tolist() == [1, 0]
 
 
+def test_meshlab_texture_coordinates_per_corner(tmp_path: Path) -> None:
+    (tmp_path / "wood.png").write_bytes(picture(FOUR_COLORS))
+    text = """ply
+format ascii 1.0
+comment TextureFile wood.png
+element vertex 3
+property float x
+property float y
+property float z
+element face 1
+property list uchar int vertex_indices
+property list uchar float texcoord
+end_header
+0 0 0
+2 0 0
+0 2 0
+3 0 1 2 6 0 0 1 0 0 1
+"""
+    (tmp_path / "scene.ply").write_text(text)
+    scene = read_scene(tmp_path / "scene.ply", up="y")
+    assert scene.uvs[scene.triangles[0]].tolist() == [[0, 1], [1, 1], [0, 0]]
+    assert scene.materials[0].texture == 0
+    (tmp_path / "wood.png").unlink()
+    bare = read_scene(tmp_path / "scene.ply", up="y")
+    assert bare.materials[0].texture is None
+    assert any("wood.png" in warning for warning in bare.report.warnings)
+
+
 def test_scans_named_like_scannet_are_turned_upright(tmp_path: Path) -> None:
     path = write_ply(
         tmp_path / "scene0000_00_vh_clean_2.ply", vertex=XYZ, vertices=POINTS, faces=[(quad,) for quad in QUADS]

@@ -209,6 +209,20 @@ def test_other_units_are_noticed(tmp_path: Path, scale: float, advice: str) -> N
     assert scene.report.warnings == ()
 
 
+def test_lights_turn_and_scale_with_the_scene(tmp_path: Path) -> None:
+    file = GltfFile()
+    file.json["extensions"] = {"KHR_lights_punctual": {"lights": [
+        {"type": "point", "range": 5}, {"type": "directional"},
+    ]}}  # fmt: skip
+    file.node(mesh=file.square(), scale=[3, 3, 3])
+    file.node(extensions={"KHR_lights_punctual": {"light": 0}}, translation=[1, 2, 3])
+    file.node(extensions={"KHR_lights_punctual": {"light": 1}})  # shines along the file's −Z: down
+    lamp, sun = read_scene(file.save(tmp_path / "scene.glb"), up="z", scale=2).lights
+    assert np.allclose(lamp.position, [2, 6, -4])
+    assert lamp.range == pytest.approx(10)
+    assert np.allclose(sun.direction, [0, -1, 0])
+
+
 def test_kilometres_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SceneError, match="scale"):
         read_scene(save(tmp_path / "house.glb", house(), scale=10_000))

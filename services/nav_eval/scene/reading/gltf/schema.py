@@ -34,25 +34,9 @@ class MeshoptView(Table, frozen=True):
     filter: str = "NONE"
 
 
-class MeshoptFallback(Table, frozen=True):
-    fallback: bool = False
-
-
-class BufferExtensions(Table, frozen=True):
-    ext_meshopt: MeshoptFallback | None = msgspec.field(default=None, name="EXT_meshopt_compression")
-    khr_meshopt: MeshoptFallback | None = msgspec.field(default=None, name="KHR_meshopt_compression")
-
-
 class Buffer(Table, frozen=True):
     byte_length: Count
     uri: str | None = None
-    extensions: BufferExtensions = BufferExtensions()
-
-    @property
-    def is_fallback(self) -> bool:
-        """A placeholder for readers without meshopt: it may have no data at all."""
-        marker = self.extensions.khr_meshopt or self.extensions.ext_meshopt
-        return marker is not None and marker.fallback
 
 
 class BufferViewExtensions(Table, frozen=True):
