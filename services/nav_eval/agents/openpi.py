@@ -7,7 +7,7 @@ policies are reached as they are; what they see and what their numbers mean stan
 import socket
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 from websockets.sync.client import ClientConnection, connect
@@ -40,15 +40,18 @@ class PolicyConnection:
 
     def __init__(self, url: str, settings: ClientSettings, watchdog: Watchdog) -> None:
         self._watchdog = watchdog
+        self._open = ExitStack()
         try:
-            self._socket: ClientConnection = connect(
-                url,
-                compression=None,
-                max_size=settings.max_reply_bytes,
-                open_timeout=settings.connect_timeout,
-                ping_interval=None,
-                proxy=None,
-                close_timeout=1.0,
+            self._socket: ClientConnection = self._open.enter_context(
+                connect(
+                    url,
+                    compression=None,
+                    max_size=settings.max_reply_bytes,
+                    open_timeout=settings.connect_timeout,
+                    ping_interval=None,
+                    proxy=None,
+                    close_timeout=1.0,
+                )
             )
         except (OSError, InvalidHandshake, ConnectionClosed) as error:
             raise ConnectionLost(f"Cannot connect to the policy server: {error!r:.200}") from None
@@ -72,9 +75,8 @@ class PolicyConnection:
             raise ConnectionLost(f"The policy server closed the connection: {error!r:.200}") from None
 
     def close(self) -> None:
-        self._unplug()
         with suppress(ConnectionClosed, OSError):
-            self._socket.close()
+            self._open.close()
 
     def _first_words(self, seconds: float) -> dict[str, object]:
         words = self.receive(seconds)
