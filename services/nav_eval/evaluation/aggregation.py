@@ -21,6 +21,7 @@ from nav_eval.errors import RecordError
 from nav_eval.evaluation.grouping import GROUPINGS, Grouping
 from nav_eval.evaluation.report import Counts, FailedEpisode, Report, ReportHeader, write_report
 from nav_eval.evaluation.results import EpisodeOutcome, EpisodeStatus, encode
+from nav_eval.evaluation.scoring.board import long_horizon_scores
 from nav_eval.metrics.bootstrap import Bootstrap
 from nav_eval.metrics.statistics import Statistics, is_higher_better, is_valid, natural_order, summarise
 
@@ -274,4 +275,5 @@ def build_report(
         invalid_values=aggregation.invalid,
         groups=aggregation.groups,
         bootstrap=final.bootstrap,
+        scores=long_horizon_scores(header.config, filter(is_scored, outcomes)),
     )

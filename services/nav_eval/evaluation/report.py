@@ -70,6 +70,8 @@ class Report(ReportHeader, frozen=True, kw_only=True):
     """Grouping → label → metric → statistics."""
     bootstrap: Bootstrap
     """How the intervals were drawn."""
+    scores: dict[str, float | None] = {}
+    """LH-VLN: the board row by the benchmark's own rule; other tasks have their row in `aggregated`."""
     format: str = FORMAT
 
 

@@ -12,7 +12,9 @@ from nav_eval.evaluation.orchestrator import EvaluationOrchestrator
 from nav_eval.evaluation.report import Report
 from nav_eval.evaluation.run_folder import OtherRun
 from nav_eval.evaluation.runner import Watcher
+from nav_eval.evaluation.scoring import long_horizon
 from nav_eval.evaluation.verification import verify
+from nav_eval.metrics.lh_vln import Rule, ScoringOptions
 
 pytestmark = pytest.mark.integration
 
@@ -180,3 +182,13 @@ def test_a_changed_mean_is_found(room_benchmark: MakeBenchmark, tmp_path: Path) 
     report["aggregated"]["tar"]["mean"] = 1.0
     (out / "results.json").write_text(json.dumps(report))
     assert "mean of tar" in verify(out, cache=tmp_path / "cache").summary()
+
+
+@pytest.mark.parametrize("rule", ["documented", "reference"])
+def test_the_board_row_is_what_anyone_can_recompute(rule: str, room_benchmark: MakeBenchmark, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    benchmark = room_benchmark("demo_lh_vln", f"task.scoring.rule={rule}", "evaluation.max_steps=80")
+    report = evaluate(benchmark, "baseline:noisy_oracle?skill=0.95&seed=2", out)
+    options = ScoringOptions(rule=Rule(rule))
+    assert report.scores == long_horizon.score_file(out / "episodes.jsonl", options)
+    assert report.scores["score"] is not None
