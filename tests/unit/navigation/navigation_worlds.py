@@ -2,11 +2,15 @@
 
 import math
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy.sparse.csgraph import dijkstra
 
-ARC = 12  #: points per quarter circle of a rounded corner
+from nav_eval.scene.navigation import AgentShape, build_navigation
+from nav_eval.scene.navigation.mesh import NavigationMesh
+
+ARC = 6  #: points per quarter circle of a rounded corner
 
 
 @dataclass(frozen=True)
@@ -141,9 +145,7 @@ def exact_distances(boxes, radius, goal, points) -> np.ndarray:
         hidden |= _inside(corners, polygon)
     nodes = np.concatenate([corners[~hidden], [goal], points])
     fixed = len(nodes) - len(points)
-    rows, columns = np.meshgrid(np.arange(len(nodes)), np.arange(fixed), indexing="ij")
-    keep = rows < np.where(columns < fixed, np.maximum(rows, 0), 0) + 1
-    rows, columns = rows[keep], columns[keep]
+    rows, columns = (index.ravel() for index in np.meshgrid(np.arange(len(nodes)), np.arange(fixed), indexing="ij"))
     seen = _free(nodes[rows], nodes[columns], shrunk)
     weights = np.full((len(nodes), len(nodes)), np.inf)
     length = np.linalg.norm(nodes[rows] - nodes[columns], axis=1)
@@ -160,3 +162,42 @@ def _inside(points, polygon):
     for a, b in zip(polygon, np.roll(polygon, -1, axis=0), strict=True):
         inside &= (b[0] - a[0]) * (points[:, 1] - a[1]) - (b[1] - a[1]) * (points[:, 0] - a[0]) > 0
     return inside
+
+
+ROOMS = {
+    "two walls": (10, 8, Box(-1.5, -1.5, 0.05, 2.5), Box(1.5, 1.5, 0.05, 2.5)),
+    "u shape": (10, 8, Box(0, 2, 2, 0.1), Box(-2, 0, 0.1, 2.1), Box(2, 0, 0.1, 2.1)),
+    "door": (8, 8, Box(-2.45, 0, 1.55, 0.06), Box(2.45, 0, 1.55, 0.06)),
+    "boxes": (
+        10,
+        10,
+        Box(-2, -2, 0.5, 0.5, 30),
+        Box(2, 1, 0.8, 0.3, 50),
+        Box(0, 2.5, 0.3, 0.3, 10),
+        Box(3, -3, 0.6, 0.6, 45),
+    ),
+}
+
+
+@cache
+def room_mesh(name: str, turn: float = 0.0, radius: float = 0.2) -> tuple[NavigationMesh, list[Box]]:
+    geometry, boxes = room(*ROOMS[name], turn=turn)
+    return build_navigation(geometry, AgentShape(radius=radius)), boxes
+
+
+def flat(point):
+    return np.array([point[0], point[2]])
+
+
+def gap_to(box: Box, point) -> float:
+    """Metres between a place and a box, seen from above; 0 inside."""
+    angle = math.radians(-box.turn)
+    x, z = point[0] - box.x, point[2] - box.z
+    along = abs(x * math.cos(angle) - z * math.sin(angle)) - box.half_x
+    across = abs(x * math.sin(angle) + z * math.cos(angle)) - box.half_z
+    return math.hypot(max(0.0, along), max(0.0, across))
+
+
+def crosses(box: Box, start, end) -> bool:
+    """Does the straight line go through the box?"""
+    return bool(_inside_length(flat(start)[None], flat(end)[None], box.corners())[0] > 1e-9)

@@ -30,14 +30,23 @@ class Geometry(Protocol):
 
 
 def build_navigation(
-    scene: Geometry, shape: AgentShape | None = None, *, least_area: float = LEAST_AREA
+    scene: Geometry,
+    shape: AgentShape | None = None,
+    *,
+    least_area: float = LEAST_AREA,
+    keep_platforms: bool = False,
 ) -> "NavigationMesh":
-    """The navigation mesh of a scene for an agent of this shape."""
+    """The navigation mesh of a scene for an agent of this shape.
+
+    Parts below `least_area` m² and platforms (table tops, roofs) are reported but not walked on.
+    """
     from nav_eval.scene.navigation.build import build_surface
     from nav_eval.scene.navigation.mesh import NavigationMesh
 
     shape = shape or AgentShape()
-    surface, islands = build_surface(scene.positions, scene.triangles, shape, least_area=least_area)
+    surface, islands = build_surface(
+        scene.positions, scene.triangles, shape, least_area=least_area, keep_platforms=keep_platforms
+    )
     return NavigationMesh(surface=surface, shape=shape, islands=islands)
 
 

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nav_eval.errors import NavigationError
-from nav_eval.scene.navigation.clearance import measure_clearance
+from nav_eval.scene.navigation.clearance import Clearance, measure_clearance
 from nav_eval.scene.navigation.gaps import close_gaps
-from nav_eval.scene.navigation.islands import Island, Verdict, judge, mark_quads, measure_islands
-from nav_eval.scene.navigation.outlines import find_outlines
+from nav_eval.scene.navigation.islands import Island, Traits, Verdict, judge, mark_quads, measure_islands
+from nav_eval.scene.navigation.outlines import Outlines, find_outlines
 from nav_eval.scene.navigation.shape import AgentShape
 from nav_eval.scene.navigation.solids import find_solids
 from nav_eval.scene.navigation.spans import EAST, SOUTH, Spans, find_spans
@@ -25,7 +25,12 @@ _OUTSIDE = np.float32(-1.0)
 
 
 def build_surface(
-    positions: NDArray[np.float32], triangles: NDArray[np.uint32], shape: AgentShape, *, least_area: float
+    positions: NDArray[np.float32],
+    triangles: NDArray[np.uint32],
+    shape: AgentShape,
+    *,
+    least_area: float,
+    keep_platforms: bool,
 ) -> tuple[Surface, tuple[Island, ...]]:
     """The surface for an agent of this shape, and every part that was found, the ground first."""
     positions, triangles = _checked(positions, triangles)
@@ -35,15 +40,25 @@ def build_surface(
     del solids
     sightings, outlines = find_outlines(positions, triangles, binned, spans, shape)
     clearance = measure_clearance(spans, sightings, outlines, shape)
-    ledge = np.append(outlines.is_ledge, False)[clearance.blocker]
     margin = clearance.metres - np.float32(shape.radius)
-    labels, islands = measure_islands(
-        spans.links, margin, floor=spans.floor, ceiling=spans.ceiling, ledge=ledge, spacing=shape.spacing
-    )
-    report, index_of = numbered(islands, judge(islands, least_area=least_area))
+    traits = _traits(spans, outlines, clearance)
+    labels, islands = measure_islands(spans.links, margin, traits, spacing=shape.spacing)
+    report, index_of = numbered(islands, judge(islands, least_area=least_area, keep_platforms=keep_platforms))
     island = index_of[labels]
     margin = np.where((margin >= 0.0) & (island < 0), _OUTSIDE, margin)
     return compacted(binned.tiling, spans, margin=margin, island=island), report
+
+
+def _traits(spans: Spans, outlines: Outlines, clearance: Clearance) -> Traits:
+    lowest = np.zeros(len(spans.floor), dtype=np.bool_)
+    lowest[spans.first[:-1][np.diff(spans.first) > 0]] = True
+    return Traits(
+        floor=spans.floor,
+        covered=np.isfinite(spans.ceiling),
+        above=~lowest,
+        ledge=np.append(outlines.is_ledge, False)[clearance.blocker],
+        drop=np.append(outlines.is_drop, False)[clearance.blocker],
+    )
 
 
 def numbered(islands: list[Island], verdicts: list[Verdict]) -> tuple[tuple[Island, ...], NDArray[np.int32]]:

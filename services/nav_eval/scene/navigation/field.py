@@ -4,6 +4,8 @@ Dijkstra's order over nodes, but a node may hang on any earlier node that it see
 a corner of the shortest path or the goal itself. Between nodes, a place uses the parents of the nodes
 around it. Every distance is therefore the length of a path that can be walked: never through a wall,
 never below the straight line, on average well within one percent of the shortest.
+
+Lengths follow the grade: heights smoothed over a stride, so that a stair is as long as a ramp beside it.
 """
 
 import math
@@ -16,33 +18,51 @@ from nav_eval.scene.navigation.heap import new_heap, pop, push
 from nav_eval.scene.navigation.islands import joined
 from nav_eval.scene.navigation.kernels import kernel
 from nav_eval.scene.navigation.spans import EAST, NORTH, SOUTH, WEST
-from nav_eval.scene.navigation.surface import ABSENT, FULL, Surface, height_at, locate, to_lattice
+from nav_eval.scene.navigation.surface import ABSENT, FULL, Surface, blend, corners, locate, to_lattice
 from nav_eval.scene.navigation.walking import march
 
 SIDES = 8
+LAYER = 0.5  #: metres of height; a line that ends farther off has ended on another floor
 NOWHERE = -1  #: parent of a node without a way
 
-#: a line of sight leaves the floor by at most this much, so that hills are not cut through
-CHORD_TOLERANCE = 0.25
+#: a line of sight leaves the grade by at most this much, so that hills are not cut through
+CHORD_TOLERANCE = 0.06
 
-Place = tuple[float, float, float]  #: (u, v, height)
+STRIDE = 0.15  #: metres; standard deviation of the smoothing that turns stairs into grades
+
+Place = tuple[float, float, float]  #: (u, v, grade)
 
 
 class Field(NamedTuple):
-    """Over the nodes of a surface, and the goals after them."""
+    """Distances over the nodes of a surface, and the goals numbered after them."""
+
+    metres: NDArray[np.float64]
+    """To the nearest goal; infinity without a way, 0 for goals."""
+    parent: NDArray[np.int32]
+    """The next corner of the way, a node or a goal."""
+    goals: NDArray[np.float64]
+    """Per goal u, v, grade and height."""
+
+
+class _Sites(NamedTuple):
+    """Where the nodes and, after them, the goals are."""
 
     u: NDArray[np.float64]
     v: NDArray[np.float64]
-    height: NDArray[np.float64]
-    metres: NDArray[np.float64]
-    """To the nearest goal; infinity without a way."""
-    parent: NDArray[np.int32]
-    """The next corner of the way, a node or a goal."""
+    grade: NDArray[np.float64]
+
+
+class Graph(NamedTuple):
+    """What every field of a surface needs; made once."""
+
+    around: NDArray[np.int32]
+    """Node → the nodes of the region on eight sides that can be reached straight; −1 for none."""
+    grade: NDArray[np.float32]
+    """Node → its smoothed height."""
 
 
 @kernel
-def find_neighbours(surface: Surface) -> NDArray[np.int32]:
-    """Per node the nodes of the region on eight sides that can be reached straight, −1 for none."""
+def _find_neighbours(surface: Surface) -> NDArray[np.int32]:
     around = np.full((len(surface.i), SIDES), -1, dtype=np.int32)
     links, margin, quads = surface.links, surface.margin, surface.quads
     for node in range(len(around)):
@@ -59,27 +79,48 @@ def find_neighbours(surface: Surface) -> NDArray[np.int32]:
 
 
 @kernel
-def _apart(field: Field, spacing: float, first: int, second: int) -> float:
-    """Metres between two nodes."""
-    du, dv = (field.u[first] - field.u[second]) * spacing, (field.v[first] - field.v[second]) * spacing
-    dy = field.height[first] - field.height[second]
+def _smoothed(links: NDArray[np.int32], heights: NDArray[np.float32], rounds: int) -> NDArray[np.float32]:
+    """Heights averaged with their neighbours, round by round; each round adds half a column to the variance."""
+    before, after = heights.astype(np.float64), np.empty(len(heights))
+    for _ in range(rounds):
+        for node in range(len(links)):
+            pull = 0.0
+            for side in range(4):
+                other = links[node, side]
+                if other >= 0:
+                    pull += before[other] - before[node]
+            after[node] = before[node] + pull / 4.0
+        before, after = after, before
+    return before.astype(np.float32)
+
+
+def make_graph(surface: Surface) -> Graph:
+    rounds = max(1, round(2.0 * (STRIDE / surface.tiling.spacing) ** 2))
+    return Graph(_find_neighbours(surface), _smoothed(surface.links, surface.height, rounds))
+
+
+@kernel
+def _apart(sites: _Sites, spacing: float, first: int, second: int) -> float:
+    """Metres between two sites."""
+    du, dv = (sites.u[first] - sites.u[second]) * spacing, (sites.v[first] - sites.v[second]) * spacing
+    dy = sites.grade[first] - sites.grade[second]
     return math.sqrt(du * du + dv * dv + dy * dy)
 
 
 @kernel
-def _sees(surface: Surface, quad: int, start: Place, end: Place) -> bool:
+def _sees(surface: Surface, grade: NDArray[np.float32], quad: int, start: Place, end: Place) -> bool:
     """Is the straight line between two places free, starting in this quad?"""
     along = (end[0] - start[0], end[1] - start[1])
     chord = (start[2], end[2] - start[2], CHORD_TOLERANCE)
-    _, last, blocked, _, _ = march(surface, quad, (start[0], start[1]), along, chord)
-    return not blocked and abs(surface.height[last] - end[2]) <= 2.0 * CHORD_TOLERANCE
+    _, last, blocked, _, _ = march(surface, grade, quad, (start[0], start[1]), along, chord)
+    return not blocked and abs(grade[last] - end[2]) <= LAYER
 
 
 @kernel
-def _node_sees(surface: Surface, field: Field, node: int, other: int) -> bool:
+def _node_sees(surface: Surface, graph: Graph, sites: _Sites, node: int, other: int) -> bool:
     """The same from a node; along a lattice line the quads on either side will do."""
-    start = (field.u[node], field.v[node], field.height[node])
-    end = (field.u[other], field.v[other], field.height[other])
+    start = (sites.u[node], sites.v[node], sites.grade[node])
+    end = (sites.u[other], sites.v[other], sites.grade[other])
     du, dv = end[0] - start[0], end[1] - start[1]
     for attempt in range(2):
         quad = node
@@ -87,7 +128,7 @@ def _node_sees(surface: Surface, field: Field, node: int, other: int) -> bool:
             quad = surface.links[quad, WEST]
         if quad >= 0 and (dv < 0.0 or (dv == 0.0 and attempt == 1)):
             quad = surface.links[quad, NORTH]
-        if quad >= 0 and surface.quads[quad] != ABSENT and _sees(surface, quad, start, end):
+        if quad >= 0 and surface.quads[quad] != ABSENT and _sees(surface, graph.grade, quad, start, end):
             return True
         if du != 0.0 and dv != 0.0:
             return False
@@ -107,15 +148,15 @@ def _corner(links: NDArray[np.int32], quad: int, corner: int) -> int:
 
 @kernel
 def _best_parent(
-    surface: Surface, field: Field, around: NDArray[np.int32], settled: NDArray[np.bool_], node: int
+    surface: Surface, graph: Graph, field: Field, sites: _Sites, settled: NDArray[np.bool_], node: int
 ) -> tuple[float, int]:
     """The shortest way from a node over a settled neighbour or over what that neighbour hangs on."""
-    spacing = surface.tiling.spacing
+    around, spacing = graph.around, surface.tiling.spacing
     best, parent = math.inf, NOWHERE
     for side in range(SIDES):
         other = around[node, side]
         if other >= 0 and settled[other]:
-            metres = field.metres[other] + _apart(field, spacing, node, other)
+            metres = field.metres[other] + _apart(sites, spacing, node, other)
             if metres < best:
                 best, parent = metres, int(other)
     refused = NOWHERE
@@ -124,9 +165,9 @@ def _best_parent(
         if other < 0 or not settled[other] or field.parent[other] == refused:
             continue
         corner = int(field.parent[other])
-        metres = field.metres[corner] + _apart(field, spacing, node, corner)
+        metres = field.metres[corner] + _apart(sites, spacing, node, corner)
         if metres < best:
-            if _node_sees(surface, field, node, corner):
+            if _node_sees(surface, graph, sites, node, corner):
                 best, parent = metres, corner
             else:
                 refused = corner
@@ -134,39 +175,40 @@ def _best_parent(
 
 
 @kernel
-def _empty_field(surface: Surface, goals: NDArray[np.float64]) -> Field:
-    """Coordinates of the nodes and the goals, distances not known yet."""
+def _sites(surface: Surface, graph: Graph, goals: NDArray[np.float64]) -> _Sites:
     nodes, total = len(surface.i), len(surface.i) + len(goals)
-    field = Field(
-        np.empty(total),
-        np.empty(total),
-        np.empty(total),
-        np.full(total, math.inf),
-        np.full(total, NOWHERE, dtype=np.int32),
-    )
+    sites = _Sites(np.empty(total), np.empty(total), np.empty(total))
     for node in range(nodes):
-        field.u[node], field.v[node], field.height[node] = surface.i[node], surface.j[node], surface.height[node]
+        sites.u[node], sites.v[node], sites.grade[node] = surface.i[node], surface.j[node], graph.grade[node]
     for goal in range(len(goals)):
-        field.u[nodes + goal], field.v[nodes + goal] = goals[goal, 0], goals[goal, 1]
-        field.height[nodes + goal], field.metres[nodes + goal] = goals[goal, 2], 0.0
-    return field
+        sites.u[nodes + goal], sites.v[nodes + goal] = goals[goal, 0], goals[goal, 1]
+        sites.grade[nodes + goal] = goals[goal, 2]
+    return sites
 
 
 @kernel
-def spread(
-    surface: Surface, around: NDArray[np.int32], goals: NDArray[np.float64], goal_quads: NDArray[np.int32]
-) -> Field:
-    """The field of a set of goals, given as rows (u, v, height) and the quads that they are in."""
+def spread(surface: Surface, graph: Graph, goals: NDArray[np.float64], quads: NDArray[np.int32]) -> Field:
+    """The field of a set of goals, given as rows (u, v, –, height) and the quads that they are in."""
     nodes, spacing = len(surface.i), surface.tiling.spacing
-    field = _empty_field(surface, goals)
-    metres, parent = field.metres, field.parent
+    for goal in range(len(goals)):
+        values = corners(graph.grade, surface.links, quads[goal])
+        goals[goal, 2] = blend(values, goals[goal, 0] - surface.i[quads[goal]], goals[goal, 1] - surface.j[quads[goal]])
+    sites = _sites(surface, graph, goals)
+    total = nodes + len(goals)
+    field = Field(np.full(total, math.inf), np.full(total, NOWHERE, dtype=np.int32), goals)
+    around, metres, parent = graph.around, field.metres, field.parent
     heap, count = new_heap(nodes), 0
     settled, checked = np.zeros(nodes, dtype=np.bool_), np.zeros(nodes, dtype=np.bool_)
     for goal in range(len(goals)):
+        metres[nodes + goal] = 0.0
         for corner in range(4):
-            node = _corner(surface.links, goal_quads[goal], corner)
-            found = _apart(field, spacing, node, nodes + goal)
-            if surface.margin[node] >= 0.0 and found < metres[node] and _node_sees(surface, field, node, nodes + goal):
+            node = _corner(surface.links, quads[goal], corner)
+            found = _apart(sites, spacing, node, nodes + goal)
+            if (
+                surface.margin[node] >= 0.0
+                and found < metres[node]
+                and _node_sees(surface, graph, sites, node, nodes + goal)
+            ):
                 metres[node], parent[node], checked[node] = found, nodes + goal, True
                 count = push(heap, count, metres, node)
     while count > 0:
@@ -174,8 +216,8 @@ def spread(
         count -= 1
         if not checked[node]:  # its parent was only assumed to be in sight
             checked[node] = True
-            if not _node_sees(surface, field, node, parent[node]):
-                metres[node], parent[node] = _best_parent(surface, field, around, settled, node)
+            if not _node_sees(surface, graph, sites, node, parent[node]):
+                metres[node], parent[node] = _best_parent(surface, graph, field, sites, settled, node)
                 count = push(heap, count, metres, node)
                 continue
         settled[node] = True
@@ -184,7 +226,7 @@ def spread(
             other = around[node, side]
             if other < 0 or settled[other]:
                 continue
-            found = metres[corner] + _apart(field, spacing, other, corner)
+            found = metres[corner] + _apart(sites, spacing, other, corner)
             if found < metres[other]:
                 metres[other], parent[other], checked[other] = found, corner, False
                 count = push(heap, count, metres, other)
@@ -192,32 +234,52 @@ def spread(
 
 
 @kernel
-def _from_place(surface: Surface, field: Field, here: Place, other: int) -> float:
-    """Metres from a place over a node or goal."""
-    du = (here[0] - field.u[other]) * surface.tiling.spacing
-    dv = (here[1] - field.v[other]) * surface.tiling.spacing
-    dy = here[2] - field.height[other]
-    return float(field.metres[other]) + math.sqrt(du * du + dv * dv + dy * dy)
+def _site(surface: Surface, graph: Graph, field: Field, index: int) -> Place:
+    """Where a node or goal is."""
+    nodes = len(surface.i)
+    if index < nodes:
+        return float(surface.i[index]), float(surface.j[index]), float(graph.grade[index])
+    return field.goals[index - nodes, 0], field.goals[index - nodes, 1], field.goals[index - nodes, 2]
 
 
 @kernel
-def distance_from(surface: Surface, field: Field, x: float, y: float, z: float) -> tuple[bool, float, int]:
+def _length(spacing: float, start: Place, end: Place) -> float:
+    du, dv, dy = (start[0] - end[0]) * spacing, (start[1] - end[1]) * spacing, start[2] - end[2]
+    return math.sqrt(du * du + dv * dv + dy * dy)
+
+
+@kernel
+def goal_of(field: Field, index: int) -> int:
+    """The goal that the way over a node or goal ends at."""
+    nodes = len(field.metres) - len(field.goals)
+    while index < nodes:
+        index = int(field.parent[index])
+    return index - nodes
+
+
+@kernel
+def distance_from(surface: Surface, graph: Graph, field: Field, point: Place) -> tuple[bool, float, int]:
     """(is on the surface, metres to the nearest goal, first corner of the way)."""
-    u, v = to_lattice(surface, x, z)
-    quad = locate(surface, u, v, y)
+    u, v = to_lattice(surface, point[0], point[2])
+    quad = locate(surface, u, v, point[1])
     if quad < 0:
         return False, math.inf, NOWHERE
-    here = (u, v, height_at(surface, quad, u, v))
+    spacing, values = surface.tiling.spacing, corners(graph.grade, surface.links, quad)
+    here = (u, v, blend(values, u - surface.i[quad], v - surface.j[quad]))
     best, parent, refused = math.inf, NOWHERE, NOWHERE
     for corner in range(8):  # first over the parents of the quad's nodes, then over these nodes themselves
         node = _corner(surface.links, quad, corner % 4)
         ahead = int(field.parent[node]) if corner < 4 else node
         if surface.margin[node] < 0.0 or field.parent[node] == NOWHERE or ahead == refused:
             continue
-        metres = _from_place(surface, field, here, ahead)
+        there = _site(surface, graph, field, ahead)
+        metres = float(field.metres[ahead]) + _length(spacing, here, there)
         if metres < best:
-            if _sees(surface, quad, here, (field.u[ahead], field.v[ahead], field.height[ahead])):
+            if _sees(surface, graph.grade, quad, here, there):
                 best, parent = metres, ahead
             else:
                 refused = ahead
+    if parent != NOWHERE:  # the grade smooths heights, so on a stair it may fall short of the straight line
+        goal = field.goals[goal_of(field, parent)]
+        best = max(best, _length(spacing, (u, v, point[1]), (goal[0], goal[1], goal[3])))
     return True, best, parent

@@ -1,7 +1,8 @@
 """Connected parts of the region: which there are, which one is the ground, which are no ground at all.
 
 Table tops and roofs are flat and wide enough to stand on, but nobody walks there. They give themselves
-away by their border, which is mostly a drop; rooms end at walls. The ground is the largest part under a
+away by their border: most of it falls down to another floor, or nothing stands there and other floors
+lie below. Rooms end at walls. The ground is the largest part under a
 ceiling if there is a considerable one, otherwise the largest part: never the lowest.
 """
 
@@ -24,7 +25,7 @@ class Verdict(StrEnum):
     GROUND = "ground"  #: where episodes take place
     KEPT = "kept"  #: another part that may be walked on: a room behind a closed door, a floor without stairs
     TOO_SMALL = "too small"  #: dropped: below the least area
-    PLATFORM = "platform"  #: dropped: mostly bordered by drops, as table tops and roofs are
+    PLATFORM = "platform"  #: dropped: stands free above another floor, as table tops and roofs do
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,15 +37,33 @@ class Island:
     area: float  #: m², seen from above
     height: float  #: mean height of its floor
     covered: float  #: fraction of the area under a ceiling
-    drop: float  #: fraction of the border where the floor ends in a drop instead of a wall
+    ledge: float  #: fraction of the border where the floor just ends, without a wall
+    drop: float  #: fraction of the border where it falls down to another floor
+    above: float  #: fraction of the area that has another floor below it
 
 
 class _Measured(NamedTuple):
     area: NDArray[np.float64]
     height: NDArray[np.float64]
     covered: NDArray[np.float64]
+    above: NDArray[np.float64]
+    ledges: NDArray[np.float64]
     drops: NDArray[np.float64]
     borders: NDArray[np.float64]
+
+
+class Traits(NamedTuple):
+    """What is known of every node before it belongs to an island."""
+
+    floor: NDArray[np.float32]
+    covered: NDArray[np.bool_]
+    """Is there a ceiling?"""
+    above: NDArray[np.bool_]
+    """Is there another floor below?"""
+    ledge: NDArray[np.bool_]
+    """Is the nearest border a ledge?"""
+    drop: NDArray[np.bool_]
+    """Is it a ledge above another floor?"""
 
 
 @kernel
@@ -128,8 +147,7 @@ def _measure(
     margin: NDArray[np.float32],
     quads: NDArray[np.uint8],
     labels: NDArray[np.int32],
-    floors: tuple[NDArray[np.float32], NDArray[np.float32]],
-    ledge: NDArray[np.bool_],
+    traits: Traits,
     totals: _Measured,
 ) -> None:
     """Sum up areas (in quads), heights and borders per label."""
@@ -139,34 +157,31 @@ def _measure(
         far = links[links[node, EAST], SOUTH]
         for direction in (EAST, SOUTH):
             beside = links[node, direction]
-            share = 0.5 * _inside_share(float(margin[node]), float(margin[beside]), float(margin[far]))
             owner = max(labels[node], labels[beside], labels[far])
             if owner < 0:
                 continue
+            share = 0.5 * _inside_share(float(margin[node]), float(margin[beside]), float(margin[far]))
             totals.area[owner] += share
-            totals.height[owner] += share * floors[0][node]
-            totals.covered[owner] += share if np.isfinite(floors[1][node]) else 0.0
-            totals.borders[owner] += int(margin[node] < 0.0) + int(margin[beside] < 0.0) + int(margin[far] < 0.0)
-            totals.drops[owner] += int(margin[node] < 0.0 and ledge[node])
-            totals.drops[owner] += int(margin[beside] < 0.0 and ledge[beside])
-            totals.drops[owner] += int(margin[far] < 0.0 and ledge[far])
+            totals.height[owner] += share * traits.floor[node]
+            totals.covered[owner] += share if traits.covered[node] else 0.0
+            totals.above[owner] += share if traits.above[node] else 0.0
+            for corner in range(3):
+                outside = node if corner == 0 else (beside if corner == 1 else far)
+                if margin[outside] < 0.0:
+                    totals.borders[owner] += 1.0
+                    totals.ledges[owner] += 1.0 if traits.ledge[outside] else 0.0
+                    totals.drops[owner] += 1.0 if traits.drop[outside] else 0.0
 
 
 def measure_islands(
-    links: NDArray[np.int32],
-    margin: NDArray[np.float32],
-    *,
-    floor: NDArray[np.float32],
-    ceiling: NDArray[np.float32],
-    ledge: NDArray[np.bool_],
-    spacing: float,
+    links: NDArray[np.int32], margin: NDArray[np.float32], traits: Traits, *, spacing: float
 ) -> tuple[NDArray[np.int32], list[Island]]:
     """The label of every node and, per label, what that part is like; verdicts are still open."""
     quads = mark_quads(links, margin)
     labels, count = label(links, margin, quads)
-    totals = _Measured(*(np.zeros(count) for _ in range(5)))
-    _measure(links, margin, quads, labels, (floor, ceiling), ledge, totals)
-    area = np.maximum(totals.area, 1e-12)
+    totals = _Measured(*(np.zeros(count) for _ in _Measured._fields))
+    _measure(links, margin, quads, labels, traits, totals)
+    area, border = np.maximum(totals.area, 1e-12), np.maximum(totals.borders, 1.0)
     islands = [
         Island(
             index=None,
@@ -174,19 +189,21 @@ def measure_islands(
             area=float(totals.area[k]) * spacing * spacing,
             height=float(totals.height[k] / area[k]),
             covered=float(totals.covered[k] / area[k]),
-            drop=float(totals.drops[k] / max(1.0, totals.borders[k])),
+            ledge=float(totals.ledges[k] / border[k]),
+            drop=float(totals.drops[k] / border[k]),
+            above=float(totals.above[k] / area[k]),
         )
         for k in range(count)
     ]
     return labels, islands
 
 
-def judge(islands: list[Island], *, least_area: float) -> list[Verdict]:
+def judge(islands: list[Island], *, least_area: float, keep_platforms: bool) -> list[Verdict]:
     """Which parts stay. The ground always does."""
     if not islands:
         return []
     ground = _ground(islands)
-    verdicts = [_verdict(island, least_area) for island in islands]
+    verdicts = [_verdict(island, least_area, keep_platforms) for island in islands]
     verdicts[ground] = Verdict.GROUND
     return verdicts
 
@@ -199,7 +216,8 @@ def _ground(islands: list[Island]) -> int:
     return indoors if considerable else largest
 
 
-def _verdict(island: Island, least_area: float) -> Verdict:
+def _verdict(island: Island, least_area: float, keep_platforms: bool) -> Verdict:
     if island.area < least_area:
         return Verdict.TOO_SMALL
-    return Verdict.PLATFORM if island.drop > 0.5 else Verdict.KEPT
+    stands_free = island.drop > 0.5 or (island.ledge > 0.5 and island.above > 0.5)
+    return Verdict.PLATFORM if stands_free and not keep_platforms else Verdict.KEPT

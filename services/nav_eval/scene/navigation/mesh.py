@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 from nav_eval.dataset.episode import Vec3
 from nav_eval.errors import NavigationError
 from nav_eval.scene.navigation import walking
-from nav_eval.scene.navigation.field import Field, distance_from, find_neighbours, spread
+from nav_eval.scene.navigation.field import Field, Graph, distance_from, make_graph, spread
 from nav_eval.scene.navigation.ground import Seed, StepResult, goals_of
 from nav_eval.scene.navigation.islands import Island
-from nav_eval.scene.navigation.sampling import draw_point
+from nav_eval.scene.navigation.sampling import draw_point, quads_of
 from nav_eval.scene.navigation.shape import AgentShape
 from nav_eval.scene.navigation.snapping import nearest
 from nav_eval.scene.navigation.surface import Surface, height_at, island_at, locate, to_lattice
@@ -37,11 +37,12 @@ class MeshField:
 
     mesh: "NavigationMesh"
     goals: tuple[Vec3, ...]
+    _graph: Graph
     _field: Field
 
     def distance(self, position: Vec3) -> float:
         """Geodesic metres from a position; infinity when there is no way."""
-        found, metres, _ = distance_from(self.mesh.surface, self._field, position[0], position[1], position[2])
+        found, metres, _ = distance_from(self.mesh.surface, self._graph, self._field, _floats(position))
         if not found:
             snapped = self.mesh.snap_point(position)
             return math.inf if snapped is None else self.distance(snapped)
@@ -52,7 +53,7 @@ class MeshField:
         start = position if self.mesh.is_navigable(position) else self.mesh.snap_point(position)
         if start is None:
             return []
-        _, metres, corner = distance_from(self.mesh.surface, self._field, *start)
+        _, metres, corner = distance_from(self.mesh.surface, self._graph, self._field, _floats(start))
         if math.isinf(metres):
             return []
         points, nodes = [start], len(self.mesh.surface.i)
@@ -74,7 +75,8 @@ class NavigationMesh:
     shape: AgentShape
     islands: tuple[Island, ...]  #: every part that was found, the ground first; dropped ones have no index
     _fields: "OrderedDict[tuple[Vec3, ...], MeshField]" = field(default_factory=OrderedDict, repr=False)
-    _neighbours: list[NDArray[np.int32]] = field(default_factory=list, repr=False)  #: made with the first field
+    _quads: dict[int, NDArray[np.int64]] = field(default_factory=dict, repr=False)  #: of islands that were drawn from
+    _graphs: list[Graph] = field(default_factory=list, repr=False)  #: one, made with the first field
 
     @property
     def area(self) -> float:
@@ -86,13 +88,11 @@ class NavigationMesh:
         return quad >= 0 and abs(height_at(self.surface, quad, u, v) - point[1]) <= HEIGHT_ERROR
 
     def snap_point(self, point: Vec3) -> Vec3 | None:
-        quad, u, v = self._locate(point)
-        if quad >= 0:
-            height = height_at(self.surface, quad, u, v)
-            if abs(height - point[1]) <= HEIGHT_ERROR:
-                return (float(point[0]), height, float(point[2]))
+        below = self._on_surface(_floats(point))
+        if below is not None and abs(below[1] - point[1]) <= HEIGHT_ERROR:
+            return below
         found, x, y, z = nearest(self.surface, _floats(point), SNAP_REACH, SNAP_FARTHEST)
-        return (x, y, z) if found else None
+        return self._on_surface((x, y, z)) if found else None
 
     def island(self, point: Vec3) -> int | None:
         quad, u, v = self._locate(point)
@@ -102,7 +102,7 @@ class NavigationMesh:
         return index if index >= 0 else None
 
     def try_step(self, start: Vec3, end: Vec3, *, sliding: bool) -> StepResult:
-        found, x, y, z, collided = walking.step(self.surface, start, (end[0], end[2]), sliding)
+        found, x, y, z, collided = walking.step(self.surface, _floats(start), (float(end[0]), float(end[2])), sliding)
         if found:
             return StepResult((x, y, z), collided)
         snapped = self.snap_point(start)
@@ -138,7 +138,10 @@ class NavigationMesh:
         wanted = 0 if island is None else island
         if wanted not in indices:
             raise NavigationError(f"There is no island {wanted}; this mesh has {len(indices)}.")
-        return draw_point(self.surface, np.random.default_rng(seed), wanted)
+        if wanted not in self._quads:
+            self._quads[wanted] = quads_of(self.surface, wanted)
+        drawn = draw_point(self.surface, self._quads[wanted], np.random.default_rng(seed), wanted)
+        return self._on_surface(drawn) or drawn
 
     def node_position(self, node: int) -> Vec3:
         spacing, surface = self.surface.tiling.spacing, self.surface
@@ -152,15 +155,21 @@ class NavigationMesh:
         u, v = to_lattice(self.surface, float(point[0]), float(point[2]))
         return locate(self.surface, u, v, float(point[1])), u, v
 
+    def _on_surface(self, point: Vec3) -> Vec3 | None:
+        """The same place with the height of the surface there; the same bits however it was found."""
+        quad, u, v = self._locate(point)
+        return (point[0], height_at(self.surface, quad, u, v), point[2]) if quad >= 0 else None
+
     def _make_field(self, goals: Iterable[Vec3]) -> MeshField:
         snapped = [place for place in map(self.snap_point, goals) if place is not None]
         located = [self._locate(place) for place in snapped]
-        goals = np.array([(u, v, place[1]) for (_, u, v), place in zip(located, snapped, strict=True)])
+        rows = [(u, v, 0.0, place[1]) for (_, u, v), place in zip(located, snapped, strict=True)]
+        places = np.array(rows, dtype=np.float64).reshape(-1, 4)
         quads = np.array([quad for quad, _, _ in located], dtype=np.int32)
-        if not self._neighbours:
-            self._neighbours.append(find_neighbours(self.surface))
-        made = spread(self.surface, self._neighbours[0], goals.reshape(-1, 3), quads)
-        return MeshField(self, tuple(snapped), made)
+        if not self._graphs:
+            self._graphs.append(make_graph(self.surface))
+        made = spread(self.surface, self._graphs[0], places, quads)
+        return MeshField(self, tuple(snapped), self._graphs[0], made)
 
 
 def _floats(point: Vec3) -> Vec3:

@@ -3,7 +3,7 @@
 Where a span has no neighbour, the column there is either void (a ledge, open floor's end) or holds
 something in the way of the body. For the latter the triangles are cut once more, to that column and to
 the band between climb and height above the floor, and enclosed in a 16-sided outline. Straight walls of
-any direction are met to a millimetre this way, although columns are five centimetres wide.
+any direction are met to a few millimetres this way, although columns are five centimetres wide.
 """
 
 import math
@@ -30,6 +30,8 @@ from nav_eval.scene.navigation.tiles import (
 #: outline directions (x, z); with their opposites sixteen sides
 AXES = np.array([[1, 0], [0, 1], [1, 1], [1, -1], [2, 1], [1, 2], [2, -1], [1, -2]], dtype=np.float64)
 
+LEAST_DROP = 0.25  #: metres between a ledge and the floor below that make it one of furniture
+
 #: neighbours of a column in the order of their directions, and the two links that lead to each
 _AROUND = np.array([[1, 0], [1, 1], [0, 1], [-1, 1], [-1, 0], [-1, -1], [0, -1], [1, -1]], dtype=np.int64)
 _WAYS = np.array(
@@ -51,7 +53,9 @@ class Outlines(NamedTuple):
     first: NDArray[np.int64]
     corners: Polygon
     is_ledge: NDArray[np.bool_]
-    """Nothing stands there: the floor ends, or rises or falls by more than the climb."""
+    """Nothing stands there: the floor ends, or falls by more than the climb."""
+    is_drop: NDArray[np.bool_]
+    """A ledge with another floor below it."""
 
 
 @kernel
@@ -231,6 +235,21 @@ def _corners_of(
     return first, corners, is_ledge
 
 
+@kernel
+def _drops(
+    spans: Spans, tiling: Tiling, is_ledge: NDArray[np.bool_], places: NDArray[np.int32], floors: NDArray[np.float32]
+) -> NDArray[np.bool_]:
+    """Which ledges look down on another floor, in their own column or beside it."""
+    found = np.zeros(len(is_ledge), dtype=np.bool_)
+    for k in range(len(is_ledge)):
+        for around in range(9 if is_ledge[k] else 0):
+            column = column_of(tiling, places[k, 0] + around % 3 - 1, places[k, 1] + around // 3 - 1)
+            if column >= 0 and spans.first[column] < spans.first[column + 1]:
+                lowest = spans.floor[spans.first[column]]
+                found[k] = found[k] or lowest < floors[k] - LEAST_DROP
+    return found
+
+
 def find_outlines(
     positions: NDArray[np.float32],
     triangles: NDArray[np.uint32],
@@ -254,7 +273,9 @@ def find_outlines(
         geometry = triangles_of(positions, triangles, binned, tile)
         _trace_tile(geometry, first, band, reach, (floors, outlines), AXES)
     first_corner, corners, is_ledge = _corners_of(outlines, i[one_of], j[one_of], AXES)
-    outline = Outlines(first_corner, corners[: first_corner[-1]].copy(), is_ledge)
+    places = np.stack([i[one_of], j[one_of]], axis=1)
+    is_drop = _drops(spans, binned.tiling, is_ledge, places, floors)
+    outline = Outlines(first_corner, corners[: first_corner[-1]].copy(), is_ledge, is_drop)
     return Sightings(seen_from, blocker.reshape(-1).astype(np.int32)), outline
 
 

@@ -15,9 +15,8 @@ from nav_eval.scene.navigation.surface import ABSENT, INSIDE, Surface, blend, co
 MAX_DRAWS = 10_000
 
 
-def draw_point(surface: Surface, rng: np.random.Generator, island: int) -> Vec3:
-    """A place of the island."""
-    quads = _quads_of(surface, island)
+def draw_point(surface: Surface, quads: NDArray[np.int64], rng: np.random.Generator, island: int) -> Vec3:
+    """A place of the island, whose quads are given."""
     for _ in range(MAX_DRAWS):
         quad = int(quads[int(rng.random() * len(quads))])
         a, b = float(rng.random()), float(rng.random())
@@ -30,7 +29,7 @@ def draw_point(surface: Surface, rng: np.random.Generator, island: int) -> Vec3:
     raise NavigationError(f"Island {island} is too small to draw a point from; ask for another one.")
 
 
-def _quads_of(surface: Surface, island: int) -> NDArray[np.int64]:
+def quads_of(surface: Surface, island: int) -> NDArray[np.int64]:
     """Quads with a corner on the island."""
     present = np.flatnonzero(surface.quads != ABSENT)
     east, south = surface.links[present, EAST], surface.links[present, SOUTH]

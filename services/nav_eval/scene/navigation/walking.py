@@ -88,6 +88,7 @@ def _stop_within(
 @kernel
 def march(
     surface: Surface,
+    height: NDArray[np.float32],
     quad: int,
     start: tuple[float, float],
     along: tuple[float, float],
@@ -95,10 +96,10 @@ def march(
 ) -> Stop:
     """Follow start + t · along from t = 0 to 1 until something stops it.
 
-    `chord` is (height at t = 0, rise, tolerance): a line of sight ends where the floor leaves it by more.
+    `chord` is (height at t = 0, rise, tolerance): a line of sight ends where `height` leaves it by more.
     Distances to the next lattice lines are compared by products: exact for nodes, and no division inside.
     """
-    links, quads, margin, height = surface.links, surface.quads, surface.margin, surface.height
+    links, quads, margin = surface.links, surface.quads, surface.margin
     (u, v), (du, dv) = start, along
     side_u, side_v = EAST if du > 0.0 else WEST, SOUTH if dv > 0.0 else NORTH
     unit_u, unit_v = math.copysign(1.0, du), math.copysign(1.0, dv)
@@ -146,25 +147,26 @@ _ANY_HEIGHT = (0.0, 0.0, math.inf)
 
 @kernel
 def slide(
-    surface: Surface, quad: int, start: tuple[float, float], along: tuple[float, float]
+    surface: Surface, quad: int, start: tuple[float, float], end: tuple[float, float]
 ) -> tuple[int, float, float]:
-    """Where a body ends that follows borders instead of stopping at them."""
-    (u, v), (du, dv) = start, along
-    last_u, last_v = 0.0, 0.0
+    """Where a body ends that keeps heading for `end` and follows the borders in its way: as near as that gets."""
+    u, v = start
+    least = 1e-18 + 1e-18 * ((end[0] - u) * (end[0] - u) + (end[1] - v) * (end[1] - v))
+    away_u, away_v, stalled = 0.0, 0.0, 0
     for _ in range(MAX_SLIDES):
-        t, quad, blocked, normal_u, normal_v = march(surface, quad, (u, v), (du, dv), _ANY_HEIGHT)
-        u, v = u + t * du, v + t * dv
-        squared = normal_u * normal_u + normal_v * normal_v
-        if not blocked or squared == 0.0:
-            break
-        du, dv = (1.0 - t) * du, (1.0 - t) * dv
-        into = (du * normal_u + dv * normal_v) / squared
+        du, dv = end[0] - u, end[1] - v
+        into = du * away_u + dv * away_v
         if into < 0.0:
-            du, dv = du - into * normal_u, dv - into * normal_v
-        backwards = du * along[0] + dv * along[1] <= 1e-12 * (along[0] * along[0] + along[1] * along[1])
-        if backwards or du * last_u + dv * last_v < -1e-9 * math.sqrt(last_u * last_u + last_v * last_v):
-            break  # a corner: the way along this border leads back into the one before
-        last_u, last_v = normal_u, normal_v
+            squared = away_u * away_u + away_v * away_v
+            du, dv = du - into / squared * away_u, dv - into / squared * away_v
+        if du * du + dv * dv <= least:
+            break
+        t, quad, blocked, next_u, next_v = march(surface, surface.height, quad, (u, v), (du, dv), _ANY_HEIGHT)
+        u, v = u + t * du, v + t * dv
+        stalled = stalled + 1 if t * t * (du * du + dv * dv) <= least else 0
+        if stalled > 2 or (blocked and next_u == 0.0 and next_v == 0.0):
+            break  # in a corner each border leads back into the other one
+        away_u, away_v = next_u, next_v
     return quad, u, v
 
 
@@ -178,12 +180,14 @@ def step(
     if quad < 0:
         return False, start[0], start[1], start[2], True
     end_u, end_v = to_lattice(surface, end[0], end[1])
+    if not (abs(end_u) < 1e9 and abs(end_v) < 1e9):
+        return True, start[0], height_at(surface, quad, u, v), start[2], True
     along = (end_u - u, end_v - v)
-    t, last, blocked, _, _ = march(surface, quad, (u, v), along, _ANY_HEIGHT)
+    t, last, blocked, _, _ = march(surface, surface.height, quad, (u, v), along, _ANY_HEIGHT)
     if not blocked:
         return True, end[0], height_at(surface, last, end_u, end_v), end[1], False
     if sliding:
-        last, u, v = slide(surface, quad, (u, v), along)
+        last, u, v = slide(surface, quad, (u, v), (end_u, end_v))
     else:
         u, v = u + t * along[0], v + t * along[1]
     x, z = to_world(surface, u, v)

@@ -1,0 +1,98 @@
+"""Meshes on disk, and maps of them."""
+
+import json
+
+import numpy as np
+import pytest
+from navigation_worlds import floor, room_mesh, stairs, together
+
+from nav_eval.errors import NavigationError
+from nav_eval.scene.navigation import AgentShape, build_navigation
+from nav_eval.scene.navigation.maps import BORDER, INSIDE, OUTSIDE, floor_heights, top_down
+from nav_eval.scene.navigation.store import load_mesh, mesh_key, save_mesh
+
+
+@pytest.fixture
+def saved(tmp_path):
+    mesh, _ = room_mesh("boxes")
+    save_mesh(mesh, tmp_path / "meshes" / "one")
+    return tmp_path / "meshes" / "one"
+
+
+def test_a_loaded_mesh_answers_as_the_saved_one(saved):
+    mesh, _ = room_mesh("boxes")
+    loaded = load_mesh(saved)
+    assert (loaded.shape, loaded.islands) == (mesh.shape, mesh.islands)
+    start, goal = mesh.random_navigable_point(1), mesh.random_navigable_point(2)
+    assert loaded.random_navigable_point(1) == start
+    assert loaded.geodesic_distance(start, goal) == mesh.geodesic_distance(start, goal)
+    assert loaded.try_step(start, goal, sliding=True) == mesh.try_step(start, goal, sliding=True)
+    assert not loaded.surface.height.flags.writeable
+
+
+def test_saving_twice_keeps_the_first_and_leaves_nothing_behind(saved):
+    mesh, _ = room_mesh("boxes")
+    save_mesh(mesh, saved)
+    assert [path.name for path in saved.parent.iterdir()] == ["one"]
+    assert load_mesh(saved).area == mesh.area
+
+
+@pytest.mark.parametrize("name", ["mesh.json", "links.npy", "slots.npy"])
+@pytest.mark.parametrize("damage", ["missing", "cut", "rubbish"])
+def test_a_damaged_mesh_is_refused(saved, name, damage):
+    path = saved / name
+    if damage == "missing":
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[:100] if damage == "cut" else b"rubbish")
+    with pytest.raises(NavigationError, match="delete it"):
+        load_mesh(saved)
+
+
+def test_arrays_that_do_not_fit_together_are_refused(saved):
+    np.save(saved / "links.npy", np.full((3, 4), 10**6, dtype=np.int32))
+    with pytest.raises(NavigationError, match="delete it"):
+        load_mesh(saved)
+
+
+def test_another_version_is_refused(saved):
+    about = json.loads((saved / "mesh.json").read_text())
+    (saved / "mesh.json").write_text(json.dumps(about | {"version": 0}))
+    with pytest.raises(NavigationError, match="another version"):
+        load_mesh(saved)
+
+
+def test_keys_tell_scenes_and_agents_apart():
+    keys = {mesh_key(digest, AgentShape(radius=radius)) for digest in ("a", "b") for radius in (0.1, 0.2)}
+    assert len(keys) == 4
+    assert mesh_key("a", AgentShape()) == mesh_key("a", AgentShape(radius=0.1))
+
+
+def two_floors():
+    upper = floor([(14 * 0.28, -3), (14 * 0.28 + 4, -3), (14 * 0.28 + 4, 3), (14 * 0.28, 3)], y=14 * 0.18)
+    return build_navigation(together(floor([(-4, -3), (0.2, -3), (0.2, 3), (-4, 3)]), stairs(14), upper))
+
+
+def test_floors_are_found_by_height():
+    assert floor_heights(two_floors()) == pytest.approx((0.0, 14 * 0.18), abs=0.02)
+    assert floor_heights(room_mesh("boxes")[0]) == (0.0,)
+
+
+def test_a_map_shows_where_one_can_stand():
+    mesh, _ = room_mesh("boxes")
+    picture = top_down(mesh)
+    for seed in range(100):
+        assert picture.image[picture.pixel(mesh.random_navigable_point(seed))] in (INSIDE, BORDER)
+    assert picture.image[picture.pixel((-2.0, 0.0, -2.0))] == OUTSIDE  # inside a box
+    shown = (picture.image == INSIDE).sum() * picture.metres_per_pixel**2
+    assert shown == pytest.approx(mesh.area, rel=0.05)
+
+
+def test_each_floor_has_its_own_map():
+    mesh = two_floors()
+    lower, upper = top_down(mesh, 0), top_down(mesh, 1)
+    assert lower.image[lower.pixel((-2.0, 0.0, 0.0))] == INSIDE
+    assert upper.image[upper.pixel((-2.0, 0.0, 0.0))] == OUTSIDE
+    assert upper.image[upper.pixel((6.0, 2.5, 0.0))] == INSIDE
+    with pytest.raises(NavigationError, match="no floor 2"):
+        top_down(mesh, 2)
