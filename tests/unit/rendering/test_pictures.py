@@ -37,12 +37,14 @@ def test_a_box_lands_on_the_right_pixels_at_the_right_depth(device):
     front[12:20, 40:48] = True
     assert np.array_equal(frame.depth == 2.0, front)
     assert (frame.rgb[front] == RED).all()
-    assert (frame.instance[front] == 7).all() and (frame.semantic[front] == 2).all()
+    assert (frame.instance[front] == 7).all()
+    assert (frame.semantic[front] == 2).all()
     # Left of and below the front face its left and bottom sides show; everything else is nothing.
     assert where(frame, RED) == (12, 20, 37, 47)
     nothing = frame.depth == 0.0
     assert (frame.rgb[nothing] == 0).all()
-    assert np.array_equal(frame.instance == 0, nothing) and np.array_equal(frame.semantic == 0, nothing)
+    assert np.array_equal(frame.instance == 0, nothing)
+    assert np.array_equal(frame.semantic == 0, nothing)
 
 
 def test_depth_is_planar(device):
@@ -85,7 +87,8 @@ def test_looking_down_moves_things_up(device):
     build.wall((-0.2, -0.2), (0.2, 0.2), -2, build.color(RED))
     level = where(render(device, build, small(), [RGB]), RED)
     down = where(render(device, build, small(pitch=-0.2), [RGB]), RED)
-    assert down[0] < level[0] and down[1] < level[1]
+    assert down[0] < level[0]
+    assert down[1] < level[1]
 
 
 def test_the_first_texture_row_is_on_top(device):
@@ -133,7 +136,8 @@ def test_two_textures_never_bleed_into_each_other(device):
     build.wall((-2, -2), (0, 2), -1, build.color(RED))
     build.wall((0, -2), (2, 2), -1, build.color(BLUE))
     rgb = render(device, build, small(), [RGB]).rgb
-    assert (rgb[:, :32] == RED).all() and (rgb[:, 32:] == BLUE).all()
+    assert (rgb[:, :32] == RED).all()
+    assert (rgb[:, 32:] == BLUE).all()
 
 
 def test_color_factors_are_linear(device):
@@ -166,8 +170,10 @@ def test_masked_texels_are_holes(device):
     build.wall((-2, -2), (2, 2), -1, mask, object_id=1)
     build.wall((-9, -9), (9, 9), -3, build.color(RED), object_id=2)
     frame = render(device, build, small())
-    assert (frame.instance[:, :32] == 2).all() and (frame.instance[:, 32:] == 1).all()
-    assert (frame.depth[:, :32] == 3.0).all() and (frame.depth[:, 32:] == 1.0).all()
+    assert (frame.instance[:, :32] == 2).all()
+    assert (frame.instance[:, 32:] == 1).all()
+    assert (frame.depth[:, :32] == 3.0).all()
+    assert (frame.depth[:, 32:] == 1.0).all()
 
 
 def test_glass_is_blended_and_an_obstacle(device):
@@ -179,14 +185,18 @@ def test_glass_is_blended_and_an_obstacle(device):
     build.wall((-9, -9), (9, 9), -3, far, object_id=3, category=1)
     frame = render(device, build, small())
     assert frame.rgb[24, 32] == pytest.approx((50, 128, 64), abs=2)  # far over wall, then near over both
-    assert (frame.depth == 2.0).all() and (frame.instance == 2).all() and (frame.semantic == 1).all()
+    assert (frame.depth == 2.0).all()
+    assert (frame.instance == 2).all()
+    assert (frame.semantic == 1).all()
 
 
 def test_only_what_is_asked_for_is_delivered(device):
     build = SceneBuilder()
     build.wall((-1, -1), (1, 1), -1, build.color(RED))
     frame = render(device, build, small(), [DEPTH])
-    assert frame.rgb is None and frame.semantic is None and frame.instance is None
+    assert frame.rgb is None
+    assert frame.semantic is None
+    assert frame.instance is None
     assert frame.depth is not None
 
 
@@ -199,7 +209,8 @@ def test_pictures_go_into_given_arrays(device):
     )
     with Renderer(build.build(), device=device) as renderer:
         assert renderer.render(small(), [RGB, DEPTH], out=slot) is slot
-        assert (slot.rgb == RED).all() and (slot.depth == 1.0).all()
+        assert (slot.rgb == RED).all()
+        assert (slot.depth == 1.0).all()
         with pytest.raises(SimulatorError, match="48, 64"):
             renderer.render(small(), [RGB], out=Frame(rgb=np.zeros((48, 64, 4), np.uint8)))
         with pytest.raises(SimulatorError, match="semantic"):
@@ -214,7 +225,8 @@ def test_views_of_a_rig_equal_single_pictures(device):
         views = renderer.render_views(rig, [RGB, DEPTH])
         for camera, view in zip(rig, views, strict=True):
             again = renderer.render(camera, [RGB, DEPTH])
-            assert np.array_equal(view.rgb, again.rgb) and np.array_equal(view.depth, again.depth)
+            assert np.array_equal(view.rgb, again.rgb)
+            assert np.array_equal(view.depth, again.depth)
 
 
 def test_channels_do_not_change_each_other(device):
@@ -231,4 +243,6 @@ def test_an_empty_scene_shows_nothing(device):
     build.wall((0, 0), (1, 1), 0, build.color(RED))
     build.triangles = [(0, 0, 0), (1, 1, 1)]  # no area
     frame = render(device, build, small(position=(0.5, 0.5, 2)))
-    assert not frame.rgb.any() and not frame.depth.any() and not frame.instance.any()
+    assert not frame.rgb.any()
+    assert not frame.depth.any()
+    assert not frame.instance.any()

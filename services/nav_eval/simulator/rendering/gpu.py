@@ -25,14 +25,16 @@ class Run(NamedTuple):
 
 
 class SceneOnGpu:
-    """Vertices and textures, uploaded once; the triangles to draw are written anew for every picture."""
+    """Vertices and textures, uploaded once; which triangles to draw is written anew for every picture."""
 
     def __init__(self, context: moderngl.Context, prepared: PreparedScene, *, trilinear: bool) -> None:
         self._context = context
         self._batches = prepared.batches
         self._vertices = context.buffer(_bytes(prepared.vertices))
         self._indices = context.buffer(reserve=max(prepared.chunks.triangles.nbytes, 4), dynamic=True)
-        self._textures = [_upload(context, texture, trilinear=trilinear) for texture in prepared.textures]
+        self._pictures = prepared.textures
+        self._trilinear = trilinear
+        self._textures: dict[int, moderngl.Texture] = {}
         self._programs: dict[ProgramKind, tuple[moderngl.Program, moderngl.VertexArray]] = {}
 
     def write_triangles(self, triangles: NDArray[np.uint32]) -> None:
@@ -49,8 +51,14 @@ class SceneOnGpu:
             if kind.masked:
                 program["cutoff"] = batch.alpha_cutoff
             if batch.texture is not None and "uv" in kind.attributes:
-                self._textures[batch.texture].use(0)
+                self._texture(batch.texture).use(0)
             vertex_array.render(moderngl.TRIANGLES, vertices=3 * run.length, first=3 * run.start)
+
+    def _texture(self, index: int) -> moderngl.Texture:
+        """Uploaded when it is first seen: many scenes have more textures than a walk shows."""
+        if index not in self._textures:
+            self._textures[index] = _upload(self._context, self._pictures[index], trilinear=self._trilinear)
+        return self._textures[index]
 
     def _program(self, kind: ProgramKind) -> tuple[moderngl.Program, moderngl.VertexArray]:
         if kind not in self._programs:
@@ -63,7 +71,7 @@ class SceneOnGpu:
         for program, vertex_array in self._programs.values():
             vertex_array.release()
             program.release()
-        for texture in self._textures:
+        for texture in self._textures.values():
             texture.release()
         self._indices.release()
         self._vertices.release()

@@ -32,20 +32,20 @@ def prepare(scene: Scene) -> PreparedScene:
     vertices, triangles = _vertices(scene, faces, surface_of_face)
     points = vertices["position"][triangles]
     chunks = Chunks(
-        first=chunk_first,
-        batch=chunk_batch,
-        bounds=_bounds(points, chunk_first),
-        corners=_blocks(points, chunk_first),
-        triangles=triangles,
+        first=_frozen(chunk_first),
+        batch=_frozen(chunk_batch),
+        bounds=_frozen(_bounds(points, chunk_first)),
+        corners=_frozen(_blocks(points, chunk_first)),
+        triangles=_frozen(triangles),
     )
     return PreparedScene(
         digest=scene_digest(scene),
         triangle_count=len(scene.triangles),
-        vertices=vertices,
+        vertices=_frozen(vertices),
         chunks=chunks,
         batches=batches,
         textures=tuple(_without_mirrors(texture) for texture in scene.textures),
-        surfaces=surfaces,
+        surfaces=_frozen(surfaces),
         background=BLACK,
     )
 
@@ -120,7 +120,7 @@ def _batch(material: Material, tinted: bool) -> Batch:
     cutoff = material.alpha_cutoff if material.alpha_mode is AlphaMode.MASK else 0.0
     return Batch(
         texture=material.texture,
-        tinted=tinted or material.texture is None,
+        tinted=bool(tinted) or material.texture is None,
         alpha_mode=material.alpha_mode,
         alpha_cutoff=cutoff,
     )
@@ -233,3 +233,10 @@ def _blocks(points: NDArray[np.float32], chunk_first: NDArray[np.int64]) -> NDAr
     blocks = np.zeros((len(sizes), 9, CHUNK_TRIANGLES), dtype=np.float32)
     blocks[chunk, :, lane] = points.reshape(-1, 9)
     return blocks.reshape(len(sizes), 9 * CHUNK_TRIANGLES)
+
+
+def _frozen(array: NDArray[T]) -> NDArray[T]:
+    """Read-only like arrays mapped from a file, so that kernels are compiled once for both."""
+    array = np.ascontiguousarray(array)
+    array.setflags(write=False)
+    return array

@@ -5,6 +5,7 @@ guessed set of triangles (`visibility`), checked against the depth it produced, 
 the check fails; see docs/rendering.md for why the result equals drawing everything.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
@@ -13,6 +14,7 @@ import moderngl
 import numpy as np
 from numpy.typing import NDArray
 
+from nav_eval.dataset.episode import Vec3
 from nav_eval.scene.model import Scene
 from nav_eval.simulator.rendering.camera import Camera
 from nav_eval.simulator.rendering.culling import chunks_in_view, gather, gather_blended, order_keys
@@ -26,8 +28,13 @@ from nav_eval.simulator.rendering.prepared import PreparedScene
 from nav_eval.simulator.rendering.projection import View
 from nav_eval.simulator.rendering.visibility import VisibleSets, cell_of, direction_of
 
-LEARNING_SPREAD = 1.0
+LEARNING_SPREAD = 0.5
 """Pixels. What is that close to being seen will be seen from the next step."""
+
+GLANCE_PIXELS = 160
+"""Width and height of the pictures that `look_around` takes; six of them cover all directions."""
+_QUARTER = math.pi / 2
+_DIRECTIONS = [(turn * _QUARTER, 0.0) for turn in range(4)] + [(0.0, _QUARTER), (0.0, -_QUARTER)]
 
 
 class Renderer:
@@ -75,6 +82,13 @@ class Renderer:
         """One picture per camera. Each has its own framebuffer: sharing one was slower and changed pixels."""
         wanted = frozenset(channels)
         return [self.render(camera, wanted) for camera in cameras]
+
+    def look_around(self, position: Vec3) -> None:
+        """Learn what shows from here in every direction, so that the first pictures cost no more than later ones."""
+        for yaw, pitch in _DIRECTIONS:
+            camera = Camera.looking(position, yaw=yaw, pitch=pitch, width=GLANCE_PIXELS, height=GLANCE_PIXELS)
+            self.render(camera, [Channel.RGB])
+        self._sets.remember_all(cell_of(position))
 
     def release(self) -> None:
         """Give the memory back; the renderer cannot be used afterwards."""
@@ -128,11 +142,11 @@ class Renderer:
         self._read_depth(shot)
         if self._find(shot, chunks, words):
             self._complete(shot, chunks, words)
-            self._read_depth(shot)
-            is_known = False
+            shot.metres_are_final = False
+            if is_known:
+                self._sets.words[chunks] |= self._found_words[chunks]
         if not is_known:
-            self._find(shot, chunks, self._sets.words, spread=LEARNING_SPREAD)
-            self._sets.words[chunks] |= self._found_words[chunks]
+            self._learn(shot, chunks)
             self._sets.remember(cell, direction)
 
     def _complete(self, shot: "_Shot", chunks: NDArray[np.int32], drawn: NDArray[np.uint64]) -> None:
@@ -142,15 +156,22 @@ class Renderer:
         where a late one ties with what is there, the whole picture is drawn again in order.
         """
         context = self.device.context
+        late = self._load(shot, chunks, self._found_words)
         context.depth_func = "=="
         with self._ties:  # if no sample passes this draws nothing
-            self._draw(shot, chunks, self._found_words)
+            self._gpu.draw(late, shot.easel.canvas.outputs, shot.world_to_clip)
         context.depth_func = "<"
         if self._ties.samples:
             shot.easel.canvas.begin(self.prepared.background)
             self._draw(shot, chunks, drawn | self._found_words)
         else:
-            self._draw(shot, chunks, self._found_words)
+            self._gpu.draw(late, shot.easel.canvas.outputs, shot.world_to_clip)
+
+    def _learn(self, shot: "_Shot", chunks: NDArray[np.int32]) -> None:
+        """Add everything that shows in the finished picture, or nearly does, to the set of the cell."""
+        self._settle_depth(shot)
+        self._find(shot, chunks, self._sets.words, spread=LEARNING_SPREAD)
+        self._sets.words[chunks] |= self._found_words[chunks]
 
     def _find(self, shot: "_Shot", chunks: NDArray[np.int32], known: NDArray[np.uint64], *, spread: float = 0.0) -> int:
         """Put the triangles outside `known` that may show into `_found_words`."""
@@ -158,22 +179,22 @@ class Renderer:
         return find_unhidden(chunks, known, scene, shot.view, shot.metres, tiles, spread, self._found_words)
 
     def _draw(self, shot: "_Shot", chunks: NDArray[np.int32], words: NDArray[np.uint64]) -> None:
-        """Draw the triangles in `words`: batch by batch, chunks front to back."""
-        scene = self.prepared.chunks
+        self._gpu.draw(self._load(shot, chunks, words), shot.easel.canvas.outputs, shot.world_to_clip)
+
+    def _load(self, shot: "_Shot", chunks: NDArray[np.int32], words: NDArray[np.uint64]) -> list[Run]:
+        """Send the triangles in `words` to the GPU: batch by batch, chunks front to back."""
+        scene, per_batch = self.prepared.chunks, self._per_batch
         keys = np.sort(order_keys(chunks[words[chunks] != 0], scene, shot.view.eye))
-        count = gather(keys, words, scene, shot.view, self._culling, self._triangles, self._per_batch)
-        ends = np.cumsum(self._per_batch)
-        runs = [
-            Run(int(b), int(ends[b] - self._per_batch[b]), int(self._per_batch[b]))
-            for b in self._per_batch.nonzero()[0]
-        ]
+        count = gather(keys, words, scene, shot.view, self._culling, self._triangles, per_batch)
         self._gpu.write_triangles(self._triangles[:count])
-        self._gpu.draw(runs, shot.easel.canvas.outputs, shot.world_to_clip)
+        ends = np.cumsum(per_batch)
+        return [Run(int(b), int(ends[b] - per_batch[b]), int(per_batch[b])) for b in np.flatnonzero(per_batch)]
 
     def _blend(self, shot: "_Shot", chunks: NDArray[np.int32]) -> None:
         """Draw see-through triangles over the finished solid picture, the farthest first."""
         words = self._every_word
         if self._occlusion:
+            self._settle_depth(shot)
             self._find(shot, chunks, self._no_word)
             words = self._found_words
         scene = self.prepared.chunks
@@ -186,6 +207,10 @@ class Renderer:
         self.device.context.blend_func = moderngl.SRC_ALPHA, moderngl.ONE_MINUS_SRC_ALPHA
         self._gpu.draw(_runs_of_equal(batches[order]), shot.easel.canvas.outputs, shot.world_to_clip)
         shot.metres_are_final = False
+
+    def _settle_depth(self, shot: "_Shot") -> None:
+        if not shot.metres_are_final:
+            self._read_depth(shot)
 
     def _read_depth(self, shot: "_Shot") -> None:
         shot.easel.read_metres(shot.camera, shot.metres)

@@ -66,6 +66,10 @@ class VisibleSets:
     def remember(self, cell: Cell, direction: Direction) -> None:
         self._looked.setdefault(cell, set()).add(direction)
 
+    def remember_all(self, cell: Cell) -> None:
+        """Every direction has been looked into."""
+        self._looked[cell] = {(heading, pitch) for heading in range(DIRECTIONS) for pitch in range(-3, 4)}
+
     def with_neighbours(self) -> NDArray[np.uint64]:
         """The words of the entered cell and of all cells around it."""
         union = self.words.copy()

@@ -1,0 +1,82 @@
+import json
+
+import numpy as np
+import pytest
+from analytic_scenes import cluttered_rooms
+
+from nav_eval.errors import SimulatorError
+from nav_eval.simulator.rendering import (
+    ALL_CHANNELS,
+    Camera,
+    Renderer,
+    load_prepared,
+    prepare,
+    prepared_scene,
+    save_prepared,
+    scene_digest,
+)
+
+
+def test_a_scene_from_disk_gives_the_same_pictures(device, tmp_path):
+    prepared = prepare(cluttered_rooms(1))
+    save_prepared(prepared, tmp_path / "scene")
+    camera = Camera.looking((2, 1.2, 2), yaw=-1, width=160, height=120)
+    with (
+        Renderer(prepared, device=device) as fresh,
+        Renderer(load_prepared(tmp_path / "scene"), device=device) as again,
+    ):
+        one, other = fresh.render(camera, ALL_CHANNELS), again.render(camera, ALL_CHANNELS)
+    assert all(np.array_equal(getattr(one, channel), getattr(other, channel)) for channel in ALL_CHANNELS)
+
+
+def test_the_cache_is_asked_first(tmp_path):
+    reads = []
+
+    def read():
+        reads.append(1)
+        return cluttered_rooms(2)
+
+    first, second = (prepared_scene(tmp_path, "ab" * 32, read) for _ in range(2))
+    assert len(reads) == 1
+    assert first.digest == second.digest
+    assert isinstance(second.chunks.corners.base, np.memmap)
+
+
+def test_saving_twice_keeps_the_first(tmp_path):
+    prepared = prepare(cluttered_rooms(3))
+    save_prepared(prepared, tmp_path / "scene")
+    save_prepared(prepared, tmp_path / "scene")
+    assert [path.name for path in tmp_path.iterdir()] == ["scene"], "no drafts are left behind"
+
+
+def _truncate(folder):
+    path = folder / "corners.npy"
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def _other_type(folder):
+    np.save(folder / "triangles.npy", np.zeros((4, 3), dtype=np.int8))
+
+
+def _other_version(folder):
+    about = json.loads((folder / "scene.json").read_text())
+    (folder / "scene.json").write_text(json.dumps({**about, "version": -1}))
+
+
+def _missing(folder):
+    (folder / "texture-0.npy").unlink()
+
+
+@pytest.mark.parametrize("damage", [_truncate, _other_type, _other_version, _missing])
+def test_damaged_folders_are_named(tmp_path, damage):
+    save_prepared(prepare(cluttered_rooms(4)), tmp_path / "scene")
+    damage(tmp_path / "scene")
+    with pytest.raises(SimulatorError, match=r"scene is not a whole prepared scene.*delete it"):
+        load_prepared(tmp_path / "scene")
+
+
+def test_the_digest_sees_what_pictures_show():
+    one, same, other = cluttered_rooms(5), cluttered_rooms(5), cluttered_rooms(6)
+    assert scene_digest(one) == scene_digest(same) != scene_digest(other)
+    object.__setattr__(same, "uvs", same.uvs + np.float32(0.25))
+    assert scene_digest(one) != scene_digest(same)
