@@ -20,10 +20,10 @@ demo: $(READY)  ## the main job, on this machine, without Docker
 	$(BIN)/nav-eval demo $(ARGS)
 
 test: $(READY)  ## every test there is
-	$(BIN)/pytest --cov --cov-report=term $(ARGS)
+	$(BIN)/pytest --numprocesses 2 --cov --cov-report=term $(ARGS)
 
 unit: $(READY)  ## the everyday loop: under a minute
-	$(BIN)/pytest -m 'not integration and not browser and not docker and not slow' $(ARGS)
+	$(BIN)/pytest --numprocesses 2 -m 'not integration and not browser and not docker and not slow' $(ARGS)
 
 lint: $(READY)  ## style, types, import directions
 	$(BIN)/ruff format --check .
