@@ -12,6 +12,7 @@ from importlib.metadata import entry_points
 import typer
 
 import nav_eval
+from nav_eval.cli.bench import app as bench
 from nav_eval.cli.compare import compare
 from nav_eval.cli.config import app as config
 from nav_eval.cli.episodes import app as episodes
@@ -34,6 +35,7 @@ app.command()(verify)
 app.command()(score)
 app.command()(report)
 app.command()(compare)
+app.add_typer(bench, name="bench")
 app.add_typer(config, name="config")
 app.add_typer(episodes, name="episodes")
 app.add_typer(scenes, name="scenes")

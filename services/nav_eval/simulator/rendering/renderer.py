@@ -83,11 +83,12 @@ class Renderer:
         wanted = frozenset(channels)
         return [self.render(camera, wanted) for camera in cameras]
 
-    def look_around(self, position: Vec3) -> None:
+    def look_around(self, position: Vec3, channels: Iterable[Channel] = (Channel.RGB,)) -> None:
         """Learn what shows from here in every direction, so that the first pictures cost no more than later ones."""
+        wanted = frozenset(channels)
         for yaw, pitch in _DIRECTIONS:
             camera = Camera.looking(position, yaw=yaw, pitch=pitch, width=GLANCE_PIXELS, height=GLANCE_PIXELS)
-            self.render(camera, [Channel.RGB])
+            self.render(camera, wanted)
         self._sets.remember_all(cell_of(position))
 
     def release(self) -> None:

@@ -30,10 +30,18 @@ _CHUNKS: dict[str, tuple[np.dtype[Any], int]] = {
 
 
 def prepared_scene(cache: Path, digest: str, read: Callable[[], Scene]) -> PreparedScene:
-    """The prepared scene of this digest from the cache; made from what `read` returns where it is not there yet."""
+    """The prepared scene of this digest from the cache; made from what `read` returns where it is not there yet.
+
+    A cache that cannot be written to (read-only, full) is done without.
+    """
     folder = cache / "rendering" / f"{PREPARATION_VERSION}-{digest[:32]}"
-    if not (folder / "scene.json").exists():
-        save_prepared(prepare(read()), folder)
+    if (folder / "scene.json").exists():
+        return load_prepared(folder)
+    prepared = prepare(read())
+    try:
+        save_prepared(prepared, folder)
+    except OSError:
+        return prepared
     return load_prepared(folder)
 
 

@@ -1,0 +1,91 @@
+"""`nav-eval bench …`: measure on this machine what the documentation promises."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nav_eval.errors import ConfigError
+
+if TYPE_CHECKING:
+    from nav_eval.simulator.rendering.benchmark import Lens, Measurement
+    from nav_eval.simulator.rendering.walk import EyePose
+
+DEFAULT_STEPS = 200
+
+app = typer.Typer(no_args_is_help=True, help="Measure how fast things are on this machine.")
+
+
+@app.callback()
+def bench() -> None:
+    """Measure how fast things are on this machine."""
+
+
+@app.command()
+def render(
+    scene: Annotated[Path, typer.Argument(help="A .glb, .gltf, .ply or .obj file.")],
+    *,
+    sensors: Annotated[str, typer.Option(help="Any of rgb,depth,semantic,instance.")] = "rgb,depth",
+    size: Annotated[str, typer.Option(help="Width × height in pixels.")] = "640x480",
+    hfov: Annotated[float, typer.Option(help="Horizontal field of view, degrees.")] = 90.0,
+    steps: Annotated[int | None, typer.Option(help="Frames; 200, or as many as there are poses.", min=1)] = None,
+    poses: Annotated[Path | None, typer.Option(help="JSON list of [x, y, z, yaw]: camera and radians.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the walk that is taken without --poses.", min=0)] = 0,
+    device: Annotated[int | None, typer.Option(help="EGL device by number; the first by default.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with the poses.")] = False,
+) -> None:
+    """Draw SCENE along a walk and say what a frame costs."""
+    from nav_eval.cache import cache_folder
+    from nav_eval.simulator.rendering.benchmark import measure
+    from nav_eval.simulator.rendering.device import Device
+
+    given = None if poses is None else _read_poses(poses, steps)
+    figures = measure(
+        scene,
+        lens=_lens(sensors, size, hfov),
+        steps=steps or DEFAULT_STEPS,
+        poses=given,
+        cache=cache_folder(),
+        device=Device.open(device),
+        seed=seed,
+    )
+    typer.echo(json.dumps(asdict(figures)) if as_json else _sentence(figures))
+
+
+def _sentence(figures: "Measurement") -> str:
+    return (
+        f"{figures.fps:.1f} frames/s, {figures.cpu_ms_per_frame:.2f} ms CPU per frame, "
+        f"{figures.triangles:,} triangles, loaded in {figures.load_s:.2f} s, {figures.rss_mb:.0f} MB resident, {figures.renderer}"
+    )
+
+
+def _lens(sensors: str, size: str, hfov: float) -> "Lens":
+    from nav_eval.simulator.rendering import Channel
+    from nav_eval.simulator.rendering.benchmark import Lens
+
+    known = {str(channel) for channel in Channel}
+    wanted = [name.strip() for name in sensors.split(",") if name.strip()]
+    if not wanted or not known.issuperset(wanted):
+        raise ConfigError(f"--sensors {sensors!r}: use some of {', '.join(sorted(known))}, separated by commas.")
+    width, separator, height = size.lower().replace("×", "x").partition("x")
+    if not separator or not (width.isdecimal() and height.isdecimal()):
+        raise ConfigError(f"--size {size!r}: use width x height in pixels, for example 640x480.")
+    return Lens(channels=frozenset(map(Channel, wanted)), width=int(width), height=int(height), hfov=hfov)
+
+
+def _read_poses(path: Path, steps: int | None) -> "list[EyePose]":
+    """The poses of a file, repeated or cut to `steps`; takes a list, or what --json printed."""
+    from nav_eval.simulator.rendering.walk import EyePose
+
+    try:
+        content = json.loads(path.read_bytes())
+        rows = content["poses"] if isinstance(content, dict) else content
+        poses = [EyePose(*map(float, row)) for row in rows]
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise ConfigError(f"{path}: not a JSON list of [x, y, z, yaw] ({error}).") from error
+    if not poses:
+        raise ConfigError(f"{path}: there is no pose in it.")
+    count = steps or len(poses)
+    return [poses[number % len(poses)] for number in range(count)]
