@@ -21,7 +21,8 @@ _STATUSES = {"success": "completed", "timeout": "timeout", "error": "failed"}
 
 
 def encode(document: Document, *, binary: bool) -> bytes:
-    return pack(document) if binary else json.dumps(document).encode()
+    """The document as msgpack, or as JSON with bytes in base64."""
+    return pack(document) if binary else json.dumps(document, default=_base64).encode()
 
 
 def decode(data: bytes, *, binary: bool) -> Document:
@@ -99,6 +100,12 @@ def outcome_of(document: Document) -> Outcome:
         reason=str(document.get("reason", "")),
         metrics=dict(document.get("metrics") or {}),
     )
+
+
+def _base64(value: object) -> str:
+    if isinstance(value, (bytes, memoryview)):
+        return base64.b64encode(value).decode("ascii")
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
 
 def _moment(document: Document, episode: Episode, between: tuple[Observation, ...] = ()) -> Observation:

@@ -1,0 +1,240 @@
+"""`nav-eval-sdk …`: from an empty directory to the leaderboard."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import importlib
+import importlib.util
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import nav_eval_sdk
+from nav_eval_sdk.errors import SdkError
+from nav_eval_sdk.serving import PROTOCOLS, serve
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    arguments = _parser().parse_args(argv)
+    try:
+        code = arguments.run(arguments)
+    except SdkError as error:
+        print(f"nav-eval-sdk: {error}", file=sys.stderr)
+        code = 2
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="nav-eval-sdk", description="Take part in a nav-eval challenge.")
+    parser.add_argument("--version", action="version", version=nav_eval_sdk.__version__)
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    def command(name: str, run: Any) -> argparse.ArgumentParser:  # noqa: ANN401
+        added = commands.add_parser(name, help=run.__doc__, description=run.__doc__)
+        added.set_defaults(run=run)
+        return added
+
+    init = command("init", _init)
+    init.add_argument("directory", type=Path)
+
+    serving = command("serve", _serve)
+    serving.add_argument("agent", help="module:Class or path/agent.py:Class")
+    serving.add_argument("--protocol", choices=PROTOCOLS, default=None)
+    serving.add_argument("--address", help="host:port, unix:/path, or the evaluator's ws://host:port")
+    serving.add_argument("--max-episodes", type=int, help="episodes at once, instead of what the agent says")
+
+    check = command("check", _check)
+    check.add_argument("target", help="grpc://host:port, unix:/path, http://…, ws://0.0.0.0:port, or an image")
+    check.add_argument("--task", default="navigation", help="navigation or localization")
+    check.add_argument("--sensor", action="append", default=[], help="also offer name:dtype:shape; may be repeated")
+    check.add_argument("--start-seconds", type=float, default=60.0, help="until the agent must be ready")
+    check.add_argument("--action-seconds", type=float, default=30.0, help="for one reply")
+    check.add_argument("--json", action="store_true", help="print the findings as JSON")
+
+    test = command("test", _test)
+    test.add_argument("benchmark")
+    test.add_argument("--agent", help="grpc://…, unix:…, http://…, module:Class or a command")
+    test.add_argument("--image", help="run this image as on the server")
+    test.add_argument("--out", type=Path, default=Path("runs/test"))
+    test.add_argument("--engine-image", help="use this engine image instead of the installed nav-eval")
+    test.add_argument("extra", nargs=argparse.REMAINDER, help="after --: further arguments of `nav-eval evaluate`")
+
+    login = command("login", _login)
+    login.add_argument("server", help="https://challenge.example.org")
+    login.add_argument("--token", help="asked for when not given")
+
+    submit = command("submit", _submit)
+    submit.add_argument("what", help="an image, or an archive written by docker save")
+    submit.add_argument("--competition", required=True)
+    submit.add_argument("--phase", required=True)
+    submit.add_argument("--name", default="", help="how the submission is called on the board")
+    submit.add_argument("--note", default="", help="for yourselves")
+    submit.add_argument("--watch", action="store_true", help="stay until there is a verdict")
+
+    watch = command("watch", _watch)
+    watch.add_argument("submission")
+
+    logs = command("logs", _logs)
+    logs.add_argument("submission")
+    logs.add_argument("--episode")
+
+    board = command("leaderboard", _leaderboard)
+    board.add_argument("competition")
+    board.add_argument("phase")
+    board.add_argument("--json", action="store_true")
+    for remote in (submit, watch, logs, board):
+        remote.add_argument("--server", help="instead of the one that you logged in to")
+    return parser
+
+
+def _init(arguments: argparse.Namespace) -> int:
+    """Make a project: agent, Dockerfile, README and CI."""
+    from nav_eval_sdk.project import create_project
+
+    for path in create_project(arguments.directory):
+        print(path)
+    print(f"\ncd {arguments.directory} && python agent.py &\nnav-eval-sdk check grpc://localhost:8085")
+    return 0
+
+
+def _serve(arguments: argparse.Namespace) -> int:
+    """Serve an agent by its class."""
+    serve(
+        load(arguments.agent),
+        address=arguments.address,
+        protocol=arguments.protocol,
+        max_episodes=arguments.max_episodes,
+    )
+    return 0
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    """Check a running agent or an image against the protocol; no simulator needed."""
+    from nav_eval_sdk.checking.command import check_agent
+
+    fine = check_agent(
+        arguments.target,
+        task=arguments.task,
+        sensors=arguments.sensor,
+        start_seconds=arguments.start_seconds,
+        action_seconds=arguments.action_seconds,
+        as_json=arguments.json,
+    )
+    return 0 if fine else 1
+
+
+def _test(arguments: argparse.Namespace) -> int:
+    """Evaluate locally, with the engine that the server runs."""
+    from nav_eval_sdk.evaluating import evaluate
+
+    return evaluate(
+        arguments.benchmark,
+        agent=arguments.agent,
+        image=arguments.image,
+        out=arguments.out,
+        engine_image=arguments.engine_image,
+        extra=[word for word in arguments.extra if word != "--"],
+    )
+
+
+def _login(arguments: argparse.Namespace) -> int:
+    """Remember a server and your team's token."""
+    from nav_eval_sdk import credentials
+    from nav_eval_sdk.client import ChallengeClient
+
+    token = arguments.token or getpass.getpass("Token: ")
+    team = ChallengeClient(arguments.server, token).who_am_i()
+    file = credentials.save(arguments.server.rstrip("/"), token)
+    print(f"Logged in as {team.get('team') or team.get('name')}; the token is in {file}.")
+    return 0
+
+
+def _submit(arguments: argparse.Namespace) -> int:
+    """Upload an image and have it evaluated."""
+    from nav_eval_sdk.submitting import submit
+
+    client = _client(arguments)
+    submission = submit(
+        client,
+        arguments.what,
+        competition=arguments.competition,
+        phase=arguments.phase,
+        name=arguments.name,
+        note=arguments.note,
+    )
+    print(submission.submission_id)
+    return _watched(client, submission.submission_id) if arguments.watch else 0
+
+
+def _watch(arguments: argparse.Namespace) -> int:
+    """Follow a submission to its end."""
+    return _watched(_client(arguments), arguments.submission)
+
+
+def _logs(arguments: argparse.Namespace) -> int:
+    """Print what the agent printed."""
+    for line in _client(arguments).logs(arguments.submission, episode=arguments.episode):
+        print(line)
+    return 0
+
+
+def _leaderboard(arguments: argparse.Namespace) -> int:
+    """Print a leaderboard."""
+    board = _client(arguments).leaderboard(arguments.competition, arguments.phase)
+    if arguments.json:
+        print(json.dumps(board, indent=2))
+    else:
+        print(table(board))
+    return 0
+
+
+def table(board: dict[str, Any]) -> str:
+    """The board as aligned columns."""
+    columns = [str(column) for column in board.get("columns", [])]
+    rows = [["rank", "team", *columns]]
+    for row in board.get("rows", []):
+        scores = row.get("scores", {})
+        rows.append([str(row.get("rank", "")), str(row.get("team", "")), *(_cell(scores.get(key)) for key in columns)])
+    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
+
+
+def _cell(value: object) -> str:
+    return f"{value:.4f}" if isinstance(value, float) else "–" if value is None else str(value)
+
+
+def _watched(client: Any, submission_id: str) -> int:  # noqa: ANN401
+    from nav_eval_sdk.submitting import verdict, watch
+
+    submission = watch(client, submission_id)
+    print(verdict(submission))
+    return 0 if submission.status == "completed" else 1
+
+
+def _client(arguments: argparse.Namespace) -> Any:  # noqa: ANN401
+    from nav_eval_sdk import credentials
+    from nav_eval_sdk.client import ChallengeClient
+
+    return ChallengeClient(*credentials.load(arguments.server))
+
+
+def load(name: str) -> Any:  # noqa: ANN401
+    """The class called `module:Class` or `path/agent.py:Class`."""
+    source, _, attribute = name.rpartition(":")
+    if not source:
+        raise SdkError(f"{name!r} is no agent; write module:Class, such as agent:MyAgent.")
+    sys.path.insert(0, str(Path(source).resolve().parent) if source.endswith(".py") else "")
+    try:
+        module = importlib.import_module(Path(source).stem if source.endswith(".py") else source)
+        return getattr(module, attribute)
+    except (ModuleNotFoundError, AttributeError) as error:
+        raise SdkError(f"Cannot load {name!r}: {error}") from error
+
+
+if __name__ == "__main__":
+    main()

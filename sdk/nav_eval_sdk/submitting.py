@@ -1,0 +1,107 @@
+"""`submit` and `watch`: from an image on this machine to a verdict, with a bar to look at."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from nav_eval_sdk.client import ChallengeClient, Submission
+from nav_eval_sdk.credentials import cache_dir
+from nav_eval_sdk.errors import SdkError
+from nav_eval_sdk.progress import Progress
+
+BLOCK = 1 << 20
+
+
+def submit(
+    client: ChallengeClient, what: str, *, competition: str, phase: str, name: str = "", note: str = ""
+) -> Submission:
+    """Submit an image of this machine, or an archive that `docker save` wrote."""
+    with archive_of(what) as archive:
+        size = archive.stat().st_size
+        digest = sha256_of(archive)
+        submission = client.create_submission(
+            competition=competition, phase=phase, sha256=digest, size=size, name=name or what, note=note
+        )
+        print(f"Submission {submission.submission_id}", file=sys.stderr)
+        bar = Progress("Uploading", size / 1e6, unit="MB")
+        client.upload(
+            submission,
+            archive,
+            sha256=digest,
+            memory=cache_dir() / "uploads.json",
+            notice=lambda done: bar.update(done / 1e6),
+        )
+        bar.close()
+    return submission
+
+
+def watch(client: ChallengeClient, submission_id: str) -> Submission:
+    """Say what happens until nothing more does."""
+    bar: Progress | None = None
+    said = ""
+    for event in client.events(submission_id):
+        if event.kind == "status" and event.data.get("status") != said:
+            said = str(event.data.get("status"))
+            print(f"{said}{_place(event.data)}", file=sys.stderr)
+        elif event.kind == "progress":
+            done, total = float(event.data.get("done", 0)), float(event.data.get("total", 0))
+            bar = bar or Progress("Evaluating", total, unit="episodes")
+            bar.update(done, str(event.data.get("note", "")))
+        elif event.kind == "log":
+            print(event.data.get("text", ""), file=sys.stderr)
+    if bar is not None:
+        bar.close()
+    return client.submission(submission_id)
+
+
+def verdict(submission: Submission) -> str:
+    """The end of a submission, in a sentence or two."""
+    document = submission.document
+    if submission.status == "completed":
+        scores = document.get("scores") or {}
+        return "completed: " + ", ".join(f"{name} {value:.4f}" for name, value in scores.items())
+    parts = [submission.status, document.get("cause"), document.get("message"), document.get("advice")]
+    return ": ".join(str(part) for part in parts if part)
+
+
+@contextmanager
+def archive_of(what: str) -> Iterator[Path]:
+    """The archive itself, or the image of that name as one, for as long as it is needed."""
+    if Path(what).is_file():
+        yield Path(what)
+        return
+    docker = shutil.which("docker") or shutil.which("podman")
+    if docker is None:
+        raise SdkError(f"{what!r} is no file, and there is no docker here to save it as an image.")
+    with tempfile.TemporaryDirectory(prefix="nav-eval-") as scratch:
+        archive = Path(scratch) / "image.tar"
+        print(f"Saving {what} …", file=sys.stderr)
+        done = subprocess.run(  # noqa: S603
+            [docker, "save", "--output", str(archive), what], capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise SdkError(f"docker cannot save {what!r}: {done.stderr.strip()[-500:]}")
+        yield archive
+
+
+def sha256_of(file: Path) -> str:
+    digest, done = hashlib.sha256(), 0
+    bar = Progress("Reading", file.stat().st_size / 1e6, unit="MB")
+    with file.open("rb") as stream:
+        while block := stream.read(BLOCK):
+            digest.update(block)
+            done += len(block)
+            bar.update(done / 1e6)
+    bar.close()
+    return digest.hexdigest()
+
+
+def _place(data: dict[str, object]) -> str:
+    return f" (number {data['position']} in the queue)" if data.get("position") else ""
