@@ -15,7 +15,7 @@ from pathlib import Path
 from bench.targets import TARGETS, Target
 
 RESULTS = Path(__file__).parent / "results.json"
-BENCHES = ("scoring", "datasets", "navigation", "rendering")
+BENCHES = ("scoring", "datasets", "navigation", "rendering", "transport", "evaluation")
 
 
 def main(names: list[str]) -> int:
