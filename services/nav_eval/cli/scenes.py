@@ -34,6 +34,26 @@ def inspect(
         console.print(f"warning: {warning}", markup=False, highlight=False, style="yellow", soft_wrap=True)
 
 
+@app.command()
+def generate(
+    out: Annotated[Path, typer.Option(help="Folder for the houses.")],
+    *,
+    count: Annotated[int, typer.Option(help="How many houses.", min=1)] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the first house; the others count up.", min=0)] = 0,
+    split: Annotated[str, typer.Option(help="seen or unseen: disjoint plans, furniture and textures.")] = "seen",
+    template: Annotated[str | None, typer.Option(help="flat_1 … duplex_5; drawn if not given.")] = None,
+    detail: Annotated[int, typer.Option(help="Cut every triangle into four, so many times.", min=0, max=4)] = 0,
+) -> None:
+    """Generate furnished houses: a .glb and a .semantics.json each, and a manifest."""
+    from nav_eval.scene.houses.writing import write_houses
+
+    for house in write_houses(out, count=count, seed=seed, split=split, template=template, detail=detail):
+        typer.echo(
+            f"{house.file}: {house.template}, {house.rooms} rooms, {house.area:g} m², "
+            f"{house.objects} objects, {house.triangles:,} triangles"
+        )
+
+
 def _table(figures: dict[str, object]) -> Table:
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(style="bold")

@@ -9,7 +9,7 @@ from nav_eval.scene.houses.plan.doors import leaf_rect, wall_of, zone_of
 from nav_eval.scene.houses.plan.drawing import draw_plan
 from nav_eval.scene.houses.plan.geometry import Rect, cells, edges, inset, outline, remaining
 from nav_eval.scene.houses.plan.model import PASSABLE, OpeningKind, Plan
-from nav_eval.scene.houses.plan.templates import ROOM_KINDS, TEMPLATES
+from nav_eval.scene.houses.plan.templates import ROOM_KINDS, TEMPLATES, chosen_template
 from nav_eval.scene.houses.randomness import Draw
 
 CASES = [(name, seed) for name in TEMPLATES for seed in range(3)]
@@ -17,7 +17,8 @@ CASES = [(name, seed) for name in TEMPLATES for seed in range(3)]
 
 @cache
 def _plan(name: str, seed: int, split: str = "seen") -> Plan:
-    return draw_plan(Draw(seed, "test", split=split), name)
+    draw = Draw(seed, "test", split=split)
+    return draw_plan(draw, chosen_template(name, draw))
 
 
 def _reached(plan: Plan) -> set[str]:

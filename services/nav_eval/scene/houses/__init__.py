@@ -2,5 +2,6 @@
 
 from nav_eval.scene.houses.generation import House, generate_house
 from nav_eval.scene.houses.plan.templates import TEMPLATES
+from nav_eval.scene.houses.restyling import restyle
 
-__all__ = ["TEMPLATES", "House", "generate_house"]
+__all__ = ["TEMPLATES", "House", "generate_house", "restyle"]

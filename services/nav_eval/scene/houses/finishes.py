@@ -67,7 +67,7 @@ KINDS = {
         Kind("glassware", "glass", ("green", "dark green", "brown", "blue", "light blue", "orange")),
         Kind("glass", "glass", ("light blue",), alpha=0.18),
         Kind("stone", "stone", ("white", "grey", "dark grey", "black", "beige"), ("marble", "granite")),
-        Kind("wicker", "wicker", ("light brown", "brown", "beige", "white"), ("wicker",)),
+        Kind("wicker", "wicker", ("light brown", "brown", "beige"), ("wicker",)),
         Kind("cardboard", "cardboard", ("light brown",), ("cardboard",)),
         Kind("paper", "paper", ("white",)),
         Kind("cover", "paper", (*VIVID, "black", "brown", "white")),

@@ -71,5 +71,7 @@ def _tint(finish: Finish) -> tuple[float, float, float]:
     mean = mean_light(finish.pattern, finish.variant)
     # one brightness for all channels, so that a grey texture keeps the hue
     brightness = sum(mean) / 3
-    red, green, blue = (round(min(1.0, channel / brightness), 5) for channel in shade)
+    # never above one in any channel: darker rather than of another hue
+    brightness = max(brightness, *shade)
+    red, green, blue = (round(channel / brightness, 5) for channel in shade)
     return red, green, blue

@@ -27,18 +27,23 @@ SKIRTING = (80, 14)  #: height and depth
 
 def room_shell(plan: Plan, room: Room, style: RoomStyle) -> list[Fixture]:
     """Floor, ceiling and walls of one room."""
-    hole = room.stair_well
-    upper = plan.stairs is not None and room.room_id == plan.stairs.upper_room
     lower = plan.stairs is not None and room.room_id == plan.stairs.lower_room
     base = plan.floor_of(room)
-    floor = _level(room, base, [hole] if hole and upper else [], up=True)
-    ceiling = _level(room, base + plan.ceiling, [hole] if hole and lower else [], up=False)
+    floor = _level(room, base, _floor_holes(plan, room), up=True)
+    ceiling = _level(room, base + plan.ceiling, [plan.stairs.flight] if plan.stairs and lower else [], up=False)
     top = plan.storey_height - OVERLAP if lower else plan.ceiling + OVERLAP
     return [
         Fixture(category="floor", room=room.room_id, parts=(Part(BODY, floor),), finishes={BODY: style.floor}),
         Fixture(category="ceiling", room=room.room_id, parts=(Part(BODY, ceiling),), finishes={BODY: style.ceiling}),
         _walls(plan, room, style, top),
     ]
+
+
+def _floor_holes(plan: Plan, room: Room) -> list[Rect]:
+    """Below the steps there is no floor to stand on, above them there is none at all."""
+    if plan.stairs is None or room.stair_well is None:
+        return []
+    return [plan.stairs.solid if room.room_id == plan.stairs.lower_room else plan.stairs.flight]
 
 
 def _level(room: Room, height: int, holes: Sequence[Rect], *, up: bool) -> Mesh:

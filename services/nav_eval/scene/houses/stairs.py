@@ -8,13 +8,12 @@ from nav_eval.scene.houses.finishes import finish
 from nav_eval.scene.houses.fixtures import Fixture
 from nav_eval.scene.houses.furniture.piece import BODY, parts
 from nav_eval.scene.houses.plan.geometry import Rect
-from nav_eval.scene.houses.plan.model import HALF_WALL, Plan, Stairs
+from nav_eval.scene.houses.plan.model import HALF_WALL, STAIR_EDGE, Plan, Stairs
 from nav_eval.scene.houses.randomness import Draw
 from nav_eval.scene.houses.shapes import Mesh, rod
 from nav_eval.scene.houses.shell import block
 
 TREAD = 260
-EDGE = 50  #: from the hallway to the first riser
 MIDDLE = 100  #: width of the wall between the flights
 RAIL = 900  #: height of hand rails
 
@@ -26,7 +25,7 @@ def staircase(plan: Plan, draw: Draw) -> list[Fixture]:
         return []
     flights = _flights(stairs, plan.storey_height)
     rails = _rails(stairs, plan.storey_height)
-    edge = block(_place(stairs, (0, _width(stairs)), (0, EDGE)), plan.ceiling, plan.storey_height)
+    edge = block(_place(stairs, (0, _width(stairs)), (0, STAIR_EDGE)), plan.ceiling, plan.storey_height)
     tread = finish("planks", draw.fork("steps"), ("light brown", "brown", "dark brown"), ("planks",))
     finishes = {
         BODY: tread,
@@ -40,10 +39,10 @@ def staircase(plan: Plan, draw: Draw) -> list[Fixture]:
 def _flights(stairs: Stairs, storey: int) -> list[Mesh]:
     half, width = stairs.risers // 2, _width(stairs)
     flight = (width - MIDDLE) // 2
-    landing = EDGE + (half - 1) * TREAD
+    landing = STAIR_EDGE + (half - 1) * TREAD
     steps = []
     for n in range(1, half):
-        near, far = EDGE + (n - 1) * TREAD, EDGE + n * TREAD
+        near, far = STAIR_EDGE + (n - 1) * TREAD, STAIR_EDGE + n * TREAD
         steps.append(block(_place(stairs, (0, flight), (near, far)), 0, storey * n // stairs.risers))
         back = (landing - n * TREAD, landing - (n - 1) * TREAD)
         rise = storey * (half + n) // stairs.risers
@@ -56,8 +55,8 @@ def _rails(stairs: Stairs, storey: int) -> list[Mesh]:
     """A sloped rail on the middle wall, a level one at the upper edge."""
     half, width = stairs.risers // 2, _width(stairs)
     flight = (width - MIDDLE) // 2
-    middle, landing = flight + MIDDLE // 2, EDGE + (half - 1) * TREAD
-    bars = [(middle, landing, storey // 2 + RAIL, middle, EDGE, storey + RAIL)]
+    middle, landing = flight + MIDDLE // 2, STAIR_EDGE + (half - 1) * TREAD
+    bars = [(middle, landing, storey // 2 + RAIL, middle, STAIR_EDGE, storey + RAIL)]
     bars += [(20, 25, storey + RAIL, middle, 25, storey + RAIL)]
     for n in range(0, half, 2):
         depth = landing - n * TREAD

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from nav_eval.scene.houses.assembly import world_parts
 from nav_eval.scene.houses.generation import House
+from nav_eval.scene.houses.placement.rooms import missing_essentials
 from nav_eval.scene.houses.plan.geometry import Point, Rect
 from nav_eval.scene.houses.plan.model import HALF_WALL, PASSABLE, Plan, Room
 from nav_eval.scene.houses.randomness import Draw
@@ -35,7 +36,7 @@ Array = NDArray[np.float64]
 
 def findings(house: House) -> list[str]:
     """One sentence per broken promise; empty for a good house."""
-    return [*_walking(house), *_interpenetrations(house), *_leaks(house)]
+    return [*_walking(house), *_bare_rooms(house), *_interpenetrations(house), *_leaks(house)]
 
 
 def _walking(house: House) -> Iterator[str]:
@@ -148,6 +149,13 @@ def _out_of_reach(house: House, storey: int, reached: Mask, origin: Point) -> It
         nearest = distance_to(_footprint(item), x, z) / 1000
         if nearest >= NEAR:
             yield f"{item.category} {item.object_id} in {item.region}: {nearest:.2f} m from walkable floor"
+
+
+def _bare_rooms(house: House) -> Iterator[str]:
+    for room in house.plan.rooms:
+        here = {placed.piece.category for placed in house.furniture if placed.room == room.room_id}
+        for missing in missing_essentials(room.kind, here):
+            yield f"{room.room_id}: has no {missing}"
 
 
 def _interpenetrations(house: House) -> Iterator[str]:

@@ -19,19 +19,12 @@ from nav_eval.scene.houses.shapes import Mesh, box, cylinder, lathe, rod
 
 @maker
 def wardrobe(draw: Draw) -> Piece:
-    doors = draw.integer(2, 3)
-    width, depth, height = doors * draw.between(0.44, 0.56), draw.between(0.56, 0.63), draw.between(1.95, 2.2)
-    body = _board(draw)
-    each = width / doors
-    made = parts(BODY, box((width, height, depth - 0.02), (0, 0, -0.01)))
-    for n in range(doors):
-        x = -width / 2 + each * (n + 0.5)
-        made += _panel_door((x, 0.08, depth / 2 - 0.01), (each - 0.012, height - 0.11), framed=doors == 2)
-        side = 1 if n % 2 == 0 else -1
-        made += parts(
-            "handles", box((0.018, 0.22, 0.025), (x + side * (each / 2 - 0.05), height * 0.45, depth / 2 + 0.01))
-        )
-    return piece("wardrobe", made, {BODY: body, "front": body, "handles": _handles(draw)}, clearance=0.6)
+    return _wardrobe(draw, doors=draw.integer(2, 3))
+
+
+@maker
+def narrow_wardrobe(draw: Draw) -> Piece:
+    return _wardrobe(draw, doors=2, narrow=0.8)
 
 
 @maker
@@ -231,6 +224,19 @@ def basket(draw: Draw) -> Piece:
         ),
     )
     return piece("basket", made, {BODY: finish("wicker", draw), "washing": finish("cloth", draw)}, rule=Rule.MIDDLE)
+
+
+def _wardrobe(draw: Draw, *, doors: int, narrow: float = 1.0) -> Piece:
+    each, depth, height = narrow * draw.between(0.44, 0.56), draw.between(0.56, 0.63), draw.between(1.95, 2.2)
+    width = doors * each
+    body = _board(draw)
+    made = parts(BODY, box((width, height, depth - 0.02), (0, 0, -0.01)))
+    for n in range(doors):
+        x = -width / 2 + each * (n + 0.5)
+        made += _panel_door((x, 0.08, depth / 2 - 0.01), (each - 0.012, height - 0.11), framed=doors == 2)
+        grip = x + (1 if n % 2 == 0 else -1) * (each / 2 - 0.05)
+        made += parts("handles", box((0.018, 0.22, 0.025), (grip, height * 0.45, depth / 2 + 0.01)))
+    return piece("wardrobe", made, {BODY: body, "front": body, "handles": _handles(draw)}, clearance=0.6)
 
 
 def _chest(

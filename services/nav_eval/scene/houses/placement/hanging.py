@@ -23,7 +23,6 @@ from nav_eval.scene.houses.plan.templates import (
 from nav_eval.scene.houses.randomness import Draw
 
 OVERHEAD = 1900  #: above this nothing is in anybody's way
-SHALLOW = 70  #: thinner than this is no obstacle
 EYE = 1550  #: where pictures hang
 
 _PICTURES: dict[str, tuple[int, int]] = {
@@ -115,7 +114,7 @@ def _hang_at(work: RoomWork, piece: Piece, number: int, along: int, bottom: int,
         return False
     depth = mm(piece.size[2])
     rect = wall.rect(along - half, along + half, depth)
-    if depth > SHALLOW and bottom < OVERHEAD and not _out_of_the_way(work, rect):
+    if bottom < OVERHEAD and not _out_of_the_way(work, rect):
         return False
     work.space.taken[number].append(area)
     work.space.take_wall(rect, bottom, top)

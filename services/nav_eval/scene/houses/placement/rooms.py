@@ -1,6 +1,6 @@
 """What goes into which kind of room, the important things first."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from nav_eval.scene.houses.furniture import (
     bathroom,
@@ -30,6 +30,24 @@ from nav_eval.scene.houses.plan.templates import (
     LIVING,
     OFFICE,
 )
+
+#: what a room must have to be recognised; a tuple lists alternatives
+ESSENTIALS: dict[str, tuple[tuple[str, ...], ...]] = {
+    LIVING: (("sofa",), ("tv",)),
+    KITCHEN: (("stove",), ("sink",), ("refrigerator",), ("kitchen cabinet",)),
+    DINING: (("dining table",), ("chair",)),
+    BEDROOM: (("bed",), ("wardrobe",)),
+    BATHROOM: (("toilet",), ("sink",), ("bathtub", "shower")),
+    OFFICE: (("desk",), ("office chair",)),
+    LAUNDRY: (("washing machine",),),
+    GARAGE: (("car", "bicycle"),),
+    HALLWAY: (),
+}
+
+
+def missing_essentials(kind: str, categories: Collection[str]) -> list[str]:
+    """Which essentials a room of this kind lacks."""
+    return [options[0] for options in ESSENTIALS[kind] if not any(option in categories for option in options)]
 
 
 def furnish(work: RoomWork) -> None:
@@ -88,7 +106,7 @@ def _bedroom(work: RoomWork) -> None:
     groups.bed_with_nightstands(
         work, sleeping.single_bed if child else sleeping.double_bed
     ) or groups.bed_with_nightstands(work, sleeping.single_bed)
-    single(work, storage.wardrobe, like="corner")
+    single(work, storage.wardrobe, like="corner") or single(work, storage.narrow_wardrobe, like="corner")
     if child:
         groups.desk_with_chair(work)
         single(work, storage.low_shelf, like="corner")

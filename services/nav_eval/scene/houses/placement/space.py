@@ -18,8 +18,9 @@ from nav_eval.scene.houses.plan.doors import leaf_rect, wall_of, zone_of
 from nav_eval.scene.houses.plan.geometry import Edge, Point, Rect, bounding, cells
 from nav_eval.scene.houses.plan.model import HALF_WALL, PASSABLE, Opening, OpeningKind, Plan, Room
 
-RADII = (100, 180, 250, 300)  #: agents that must get through; the largest leaves a margin
+RADII = (100, 180, 250, 330)  #: agents that must get through; the largest leaves a margin
 REACH = 600  #: every obstacle has walkable floor this near
+BEFORE_WINDOW = 350  #: how far furniture may rise above a window sill
 ENTRANCE_DEPTH = 700  #: free floor behind closed outer doors
 
 Rects = NDArray[np.int64]
@@ -55,7 +56,7 @@ class RoomSpace:
 
     def clear(self, rects: Rects, *, tall: int) -> NDArray[np.bool_]:
         """Which of the rectangles (N × 4) are inside the room and free; `tall` things avoid windows."""
-        hidden = [strip for strip, sill in self.windows if tall > sill]
+        hidden = [strip for strip, sill in self.windows if tall > sill + BEFORE_WINDOW]
         return self.inside(rects) & ~_overlapping(rects, [*self.door_zones, *self.keep_free, *self.obstacles, *hidden])
 
     def inside(self, rects: Rects) -> NDArray[np.bool_]:

@@ -5,6 +5,7 @@ agent could stand in without getting there. Here the finished room is sampled; t
 such a nook is taken out again, and so is everything small that nobody could come near.
 """
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -37,12 +38,9 @@ def tidied(work: RoomWork) -> list[Placed]:
 
 def footprint(placed: Placed) -> Rect:
     """The floor under or below a thing."""
-    width, depth = mm(placed.piece.size[0]), mm(placed.piece.size[2])
-    quarter = round(placed.degrees / 90)
-    if quarter % 2:
-        width, depth = depth, width
-    if placed.degrees != 90 * quarter:
-        width = depth = width + depth
+    along, across, turn = placed.piece.size[0], placed.piece.size[2], math.radians(placed.degrees)
+    cos, sin = round(abs(math.cos(turn)), 6), round(abs(math.sin(turn)), 6)
+    width, depth = mm(along * cos + across * sin), mm(along * sin + across * cos)
     x, z = round(placed.position[0] * 1000), round(placed.position[2] * 1000)
     return Rect(x - width // 2, z - depth // 2, x + width // 2, z + depth // 2)
 

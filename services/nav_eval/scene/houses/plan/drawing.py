@@ -14,7 +14,7 @@ from nav_eval.scene.houses.plan.doors import Neighbours, doors, joined
 from nav_eval.scene.houses.plan.geometry import Point, Rect, bounding
 from nav_eval.scene.houses.plan.layout import Arrangement, Wish, Zone
 from nav_eval.scene.houses.plan.model import Opening, Plan, Room, Stairs
-from nav_eval.scene.houses.plan.templates import HALLWAY, LIVING, ROOM_KINDS, Template, chosen_template
+from nav_eval.scene.houses.plan.templates import HALLWAY, LIVING, ROOM_KINDS, Template
 from nav_eval.scene.houses.plan.windows import outer_openings, outer_walls
 from nav_eval.scene.houses.randomness import Draw
 
@@ -32,9 +32,8 @@ class _Candidate:
     well: Rect | None
 
 
-def draw_plan(draw: Draw, template_name: str | None = None) -> Plan:
+def draw_plan(draw: Draw, template: Template) -> Plan:
     """A floor plan of the template: a function of the draw alone."""
-    template = chosen_template(template_name, draw.fork("template"))
     best = min(_candidates(template, draw), key=lambda candidate: candidate.score)
     ceiling = round(draw.fork("ceiling").between(2500, 2850) / 20) * 20
     stairs = None if best.well is None else _stairs(best.storeys, best.well, ceiling + SLAB)

@@ -11,6 +11,7 @@ from nav_eval.scene.houses.plan.geometry import Edge, Point, Rect, bounding, edg
 
 WALL = 120  #: thickness of an inner wall
 HALF_WALL = WALL // 2
+STAIR_EDGE = 50  #: from the hallway to the first riser
 
 
 class OpeningKind(StrEnum):
@@ -99,6 +100,13 @@ class Stairs:
     flight: Rect  #: the steps seen from above, and the hole in the slab
     climbs: Point  #: unit direction in which it goes up
     risers: int
+
+    @property
+    def solid(self) -> Rect:
+        """The part of the well that is filled with steps; before it is a strip of hallway floor."""
+        well, (dx, dz) = self.flight, self.climbs
+        moved = well.moved(dx * STAIR_EDGE, dz * STAIR_EDGE)
+        return Rect(max(well.x0, moved.x0), max(well.z0, moved.z0), min(well.x1, moved.x1), min(well.z1, moved.z1))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -173,7 +173,7 @@ def rug_border(draw: Draw) -> Array:
     rows, columns = coordinates(SIZE)
     rim = np.minimum(np.minimum(rows, 1 - rows), np.minimum(columns, 1 - columns))
     bands = np.where(
-        rim < 0.04, 0.6, np.where(rim < 0.07, 1.0, np.where(rim < 0.16, 0.72, np.where(rim < 0.18, 1.0, 0.85)))
+        rim < 0.04, 0.7, np.where(rim < 0.07, 1.0, np.where(rim < 0.16, 0.78, np.where(rim < 0.18, 1.0, 0.92)))
     )
     heart = abs(rows - 0.5) + abs(columns - 0.5)
     bands = np.where(heart < 0.2, 0.65, bands)
@@ -186,7 +186,7 @@ def rug_stripes(draw: Draw) -> Array:
     place = 0.0
     while place < 1:
         width = draw.uniform(0.03, 0.12)
-        light[round(place * SIZE[0]) : round((place + width) * SIZE[0])] = draw.choice((0.6, 0.75, 0.88, 1.0))
+        light[round(place * SIZE[0]) : round((place + width) * SIZE[0])] = draw.choice((0.7, 0.82, 0.92, 1.0))
         place += width
     return light * (0.92 + 0.08 * speckle(draw, SIZE))
 
@@ -195,9 +195,9 @@ def rug_diamonds(draw: Draw) -> Array:
     rows, columns = coordinates(SIZE)
     count = draw.choice((4, 6))
     heart = abs((rows * count) % 1 - 0.5) + abs((columns * count) % 1 - 0.5)
-    light = np.where(heart < 0.2, 0.68, np.where(heart < 0.32, 1.0, 0.84))
+    light = np.where(heart < 0.2, 0.74, np.where(heart < 0.32, 1.0, 0.9))
     rim = np.minimum(np.minimum(rows, 1 - rows), np.minimum(columns, 1 - columns))
-    return np.where(rim < 0.05, 0.62, light) * (0.92 + 0.08 * speckle(draw, SIZE))
+    return np.where(rim < 0.05, 0.7, light) * (0.92 + 0.08 * speckle(draw, SIZE))
 
 
 def view(draw: Draw) -> Array:

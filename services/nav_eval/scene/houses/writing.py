@@ -1,0 +1,116 @@
+"""Houses as files: a GLB, its annotation, and a manifest that says how to make it again.
+
+The generator's version is a digest of its own source: two manifests with equal versions and seeds describe
+equal houses, so an organiser can publish the version and keep the seeds of the test split secret.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from nav_eval.errors import SceneError
+from nav_eval.scene.houses.generation import House, generate_house
+from nav_eval.scene.houses.validation import findings
+from nav_eval.scene.reading import scene_digest, write_glb
+from nav_eval.scene.semantics.own import semantics_path, write_semantics
+
+MANIFEST = "manifest.json"
+
+
+class HouseEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One house of a manifest."""
+
+    file: str
+    digest: str
+    """Of the GLB and what belongs to it."""
+    seed: int
+    split: str
+    template: str
+    detail: int
+    rooms: int
+    area: float
+    """Square metres."""
+    objects: int
+    triangles: int
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a folder of generated houses holds."""
+
+    generator: str
+    """Digest of the generator's source."""
+    houses: tuple[HouseEntry, ...]
+
+
+@cache
+def generator_version() -> str:
+    """Changes whenever the same seed could give another house."""
+    digest = hashlib.sha256()
+    root = Path(__file__).parent
+    for source in sorted(root.rglob("*.py"), key=lambda path: path.relative_to(root).as_posix()):
+        digest.update(source.relative_to(root).as_posix().encode() + b"\0" + source.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def write_houses(
+    folder: Path, *, count: int, seed: int, split: str = "seen", template: str | None = None, detail: int = 0
+) -> Iterator[HouseEntry]:
+    """Write `count` houses with the seeds from `seed` on, then the manifest; yields each as it is done."""
+    folder.mkdir(parents=True, exist_ok=True)
+    entries = []
+    for number in range(seed, seed + count):
+        house = generate_house(number, template=template, split=split, detail=detail)
+        entries.append(write_house(house, folder, detail=detail))
+        yield entries[-1]
+    manifest = Manifest(generator=generator_version(), houses=tuple(_merged(folder, entries)))
+    encoded = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
+    (folder / MANIFEST).write_bytes(encoded + b"\n")
+
+
+def write_house(house: House, folder: Path, *, detail: int = 0) -> HouseEntry:
+    """Write one house; a house that breaks a promise is refused."""
+    broken = findings(house)
+    if broken:
+        raise SceneError(
+            f"The house of seed {house.seed} ({house.split}, {house.plan.template}) is not sound: {broken[0]}. "
+            "Please report it, and use another seed meanwhile."
+        )
+    kind = "house" if house.split == "seen" else f"house_{house.split}"
+    path = folder / f"{kind}_{house.seed}.glb"
+    write_glb(house.scene, path)
+    write_semantics(house.scene.semantics, semantics_path(path))
+    return HouseEntry(
+        file=path.name,
+        digest=scene_digest(path),
+        seed=house.seed,
+        split=house.split,
+        template=house.plan.template,
+        detail=detail,
+        rooms=len(house.plan.rooms),
+        area=round(house.plan.area, 1),
+        objects=len(house.scene.semantics.objects),
+        triangles=len(house.scene.triangles),
+    )
+
+
+def read_manifest(folder: Path) -> Manifest | None:
+    """The folder's manifest; None without one."""
+    path = folder / MANIFEST
+    if not path.exists():
+        return None
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Manifest)
+    except msgspec.MsgspecError as error:
+        raise SceneError(f"{path} is no manifest of generated houses: {error}. Move it away.") from error
+
+
+def _merged(folder: Path, entries: list[HouseEntry]) -> list[HouseEntry]:
+    """With the houses that were there before, if the same generator made them."""
+    known = read_manifest(folder)
+    new = {entry.file: entry for entry in entries}
+    if known is not None and known.generator == generator_version():
+        new = {**{entry.file: entry for entry in known.houses if (folder / entry.file).exists()}, **new}
+    return [new[name] for name in sorted(new)]
