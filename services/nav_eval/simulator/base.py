@@ -4,6 +4,9 @@ The contract: `reset` begins an episode and returns its first observation; `step
 returns the next one. `act` moves without looking, for replays and for agents that answer with several
 actions at once; `observe` looks without moving, as often as wanted, and always sees the same. Nothing
 here scores: tasks do, and they ask the simulator only for its ground.
+
+Who looks may offer arrays to write into (`out`, by sensor). It is an offer: an observation holds either the
+very array that was given, filled, or another one.
 """
 
 from abc import ABC, abstractmethod
@@ -11,7 +14,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeAlias, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
+
+from numpy.typing import NDArray
 
 from nav_eval.config.schema import BenchmarkConfig
 from nav_eval.dataset.episode import Episode, Vec3
@@ -22,6 +27,9 @@ from nav_eval.simulator.sensors import SensorValue
 
 Observations: TypeAlias = dict[str, SensorValue]
 """What the sensors of one moment say, by sensor name."""
+
+Places: TypeAlias = Mapping[str, NDArray[Any]]
+"""Arrays to write readings into, by sensor; each of its sensor's shape and type, C-contiguous."""
 
 _NO_ARGUMENTS: Mapping[str, float] = {}
 
@@ -40,7 +48,9 @@ class Simulator(ABC):
     """One agent in one scene at a time. Not thread-safe; every worker has its own."""
 
     @abstractmethod
-    def reset(self, episode: Episode, *, sensors: Iterable[str] | None = None) -> Observations:
+    def reset(
+        self, episode: Episode, *, sensors: Iterable[str] | None = None, out: Places | None = None
+    ) -> Observations:
         """Begin an episode; only `sensors` are delivered from now on, all of them if None."""
 
     @abstractmethod
@@ -48,7 +58,7 @@ class Simulator(ABC):
         """Apply one action. Refuses actions that the task does not have."""
 
     @abstractmethod
-    def observe(self) -> Observations:
+    def observe(self, *, out: Places | None = None) -> Observations:
         """What the agent senses where it is."""
 
     @abstractmethod
@@ -74,10 +84,12 @@ class Simulator(ABC):
     def close(self) -> None:
         """Give everything back; the simulator cannot be used afterwards."""
 
-    def step(self, action: str, arguments: Mapping[str, float] = _NO_ARGUMENTS) -> Observations:
+    def step(
+        self, action: str, arguments: Mapping[str, float] = _NO_ARGUMENTS, *, out: Places | None = None
+    ) -> Observations:
         """Apply one action and look."""
         self.act(action, arguments)
-        return self.observe()
+        return self.observe(out=out)
 
     def geodesic_distance(self, start: Vec3, end: Vec3) -> float:
         """Metres of the shortest way; infinite without one."""

@@ -11,12 +11,12 @@ from nav_eval.errors import DatasetError, SimulatorError
 from nav_eval.scene.model import Scene
 from nav_eval.scene.navigation import Ground
 from nav_eval.simulator.actions import Body
-from nav_eval.simulator.base import Observations, Simulator, SimulatorSetup
+from nav_eval.simulator.base import Observations, Places, Simulator, SimulatorSetup
 from nav_eval.simulator.goals import with_goals
 from nav_eval.simulator.motion import MICRODEGREES, AgentState
 from nav_eval.simulator.pictures import Pictures
 from nav_eval.simulator.randomization import DomainDraw, DomainRandomizationManager, randomized
-from nav_eval.simulator.rendering import Camera, Channel, Renderer
+from nav_eval.simulator.rendering import Camera, Channel, PreparedScene, Renderer
 from nav_eval.simulator.scene_manager import Place, SceneManager
 from nav_eval.simulator.sensors import SENSORS, Moment, Sensor
 
@@ -35,12 +35,14 @@ class ModernGLSimulator(Simulator):
         self._benchmark = setup.benchmark
         self._scenes = SceneManager(setup.benchmark, cache=setup.cache)
         self._stage: _Stage | None = None
-        self._renderer: tuple[Scene, Renderer] | None = None
+        self._renderer: tuple[Scene | PreparedScene, Renderer] | None = None
         self._domain = DomainRandomizationManager(
             setup.benchmark.scenario_config.domain_randomization, run_seed=setup.run_seed
         )
 
-    def reset(self, episode: Episode, *, sensors: Iterable[str] | None = None) -> Observations:
+    def reset(
+        self, episode: Episode, *, sensors: Iterable[str] | None = None, out: Places | None = None
+    ) -> Observations:
         robot = self._benchmark.robot(episode.private.robot)
         place = self._scenes.open(episode.scene_id, robot)
         episode = with_goals(episode, place.semantics, place.ground)
@@ -49,7 +51,7 @@ class ModernGLSimulator(Simulator):
         body = Body(self._benchmark.task, place.ground, sliding=self._benchmark.simulator.physics.allow_sliding)
         draw = self._domain.draw(episode.episode_id)
         self._stage = _Stage(episode=episode, place=place, body=body, sensors=chosen, draw=draw)
-        return self.observe()
+        return self.observe(out=out)
 
     @property
     def episode(self) -> Episode:
@@ -62,11 +64,11 @@ class ModernGLSimulator(Simulator):
         stage.steps += 1
         return stage.state
 
-    def observe(self) -> Observations:
+    def observe(self, *, out: Places | None = None) -> Observations:
         stage = self._current
         observations: Observations = {name: sensor.read(stage.moment()) for name, sensor in stage.plain.items()}
         if self._setup.pictures and (stage.cameras or stage.goal_pictures):
-            observations |= self._pictures(stage)
+            observations |= self._pictures(stage, out)
         return observations
 
     def get_agent_state(self) -> AgentState:
@@ -92,18 +94,20 @@ class ModernGLSimulator(Simulator):
             raise NotStarted
         return self._stage
 
-    def _pictures(self, stage: "_Stage") -> Observations:
-        renderer = self._renderer_of(stage.scene)
+    def _pictures(self, stage: "_Stage", out: Places | None) -> Observations:
+        renderer = self._renderer_of(stage.drawn)
         if stage.goal_pictures and not stage.goal_observations:
             stage.goal_observations = {
                 name: _goal_picture(stage.episode, config, renderer) for name, config in stage.goal_pictures.items()
             }
         noise = (self._benchmark.evaluation.seed, f"{stage.episode.episode_id}/{stage.steps}")
         tilt = stage.state.tilt / MICRODEGREES
-        shots = stage.pictures.take(renderer, stage.state.pose, tilt=tilt, wanted=stage.cameras, noise_key=noise)
+        shots = stage.pictures.take(
+            renderer, stage.state.pose, tilt=tilt, wanted=stage.cameras, noise_key=noise, out=out
+        )
         return {**shots, **stage.goal_observations}
 
-    def _renderer_of(self, scene: Scene) -> Renderer:
+    def _renderer_of(self, scene: Scene | PreparedScene) -> Renderer:
         if self._renderer is None or self._renderer[0] is not scene:
             if self._renderer is not None:
                 self._renderer[1].release()
@@ -141,10 +145,10 @@ class _Stage:
         }
 
     @cached_property
-    def scene(self) -> Scene:
+    def drawn(self) -> Scene | PreparedScene:
         """What is drawn: the place's scene, or what randomisation makes of it. Made only if a picture is taken."""
         if self.draw is None or not self.draw.changes_scene:
-            return self.place.scene
+            return self.place.prepared
         return randomized(self.place.scene, self.draw, self.episode)
 
     def moment(self) -> Moment:

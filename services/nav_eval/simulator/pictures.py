@@ -1,7 +1,8 @@
 """The cameras of a robot: which pictures to draw, and what the sensors make of them.
 
 Sensors that share lens and mount (colour and depth usually do) are drawn in one pass. What the
-renderer delivers is handed on without a copy unless a sensor changes it.
+renderer delivers is handed on without a copy unless a sensor changes it; who has a place for it (`out`)
+gets it drawn there in the first place.
 """
 
 import math
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from nav_eval.config.schema import DepthSensor, PictureSensor, SensorConfig
 from nav_eval.dataset.episode import Pose, Quaternion, Vec3
 from nav_eval.frames import multiply, rotate
+from nav_eval.simulator.base import Places
 from nav_eval.simulator.noise import with_noise
 from nav_eval.simulator.rendering import Camera, Channel, Frame, Renderer
 from nav_eval.simulator.rendering.camera import rotation_from_angles
@@ -92,23 +94,59 @@ class Pictures:
                 self._views.setdefault(mount, {})[name] = sensor
 
     def take(
-        self, renderer: Renderer, agent: Pose, *, tilt: float, wanted: Iterable[str], noise_key: tuple[int, str]
+        self,
+        renderer: Renderer,
+        agent: Pose,
+        *,
+        tilt: float,
+        wanted: Iterable[str],
+        noise_key: tuple[int, str],
+        out: Places | None = None,
     ) -> dict[str, NDArray[Any]]:
-        """The pictures that were asked for; `noise_key` is the seed and the moment that noise is drawn for."""
+        """The pictures that were asked for; `noise_key` is the seed and the moment that noise is drawn for.
+
+        Sensors named in `out` are drawn into the arrays there, and those very arrays are returned.
+        """
         chosen = frozenset(wanted)
         pictures: dict[str, NDArray[Any]] = {}
         for mount, sensors in self._views.items():
             here = {name: sensor for name, sensor in sensors.items() if name in chosen}
             if here:
-                channels = {Channel(sensor.kind) for sensor in here.values()}  # type: ignore[attr-defined]
-                frame = renderer.render(mount.camera(agent, tilt=tilt), channels)
-                pictures |= {name: _developed(name, sensor, frame, noise_key) for name, sensor in here.items()}
-        return pictures
+                camera = mount.camera(agent, tilt=tilt)
+                kinds = [Channel(sensor.kind) for sensor in here.values()]  # type: ignore[attr-defined]
+                channels = set(kinds)
+                if out:
+                    frame = renderer.render(camera, channels, out=_frame_of(out, here, mount, channels))
+                else:
+                    frame = renderer.render(camera, channels)
+                for kind, (name, sensor) in zip(kinds, here.items(), strict=True):
+                    is_shared = kinds.count(kind) > 1
+                    pictures[name] = _developed(name, sensor, frame, noise_key, is_shared=is_shared)
+        return {name: _put(picture, out, name) for name, picture in pictures.items()} if out else pictures
 
 
-def _developed(name: str, sensor: PictureSensor, frame: Frame, noise_key: tuple[int, str]) -> NDArray[Any]:
-    """What the sensor makes of the renderer's picture."""
+def _frame_of(out: Places, sensors: Mapping[str, PictureSensor], mount: Mount, channels: Iterable[Channel]) -> Frame:
+    """A frame of the arrays that were given, and of fresh ones where none was."""
+    given = {Channel(s.kind): out[name] for name, s in sensors.items() if name in out}  # type: ignore[attr-defined]
+    fresh = Frame.empty(mount.width, mount.height, set(channels) - given.keys())
+    return replace(fresh, **{str(channel): array for channel, array in given.items()})
+
+
+def _put(picture: NDArray[Any], out: Places, name: str) -> NDArray[Any]:
+    """The picture in its place; noise and sensors that share a channel make a copy necessary."""
+    if name not in out or out[name] is picture:
+        return picture
+    np.copyto(out[name], picture)
+    return out[name]
+
+
+def _developed(
+    name: str, sensor: PictureSensor, frame: Frame, noise_key: tuple[int, str], *, is_shared: bool
+) -> NDArray[Any]:
+    """What the sensor makes of the renderer's picture; one that other sensors also use is left alone."""
     picture: NDArray[Any] = getattr(frame, sensor.kind)  # type: ignore[attr-defined]
+    if is_shared:
+        picture = picture.copy()
     if sensor.noise.model != "none":
         seed, moment = noise_key
         picture = with_noise(picture, sensor.noise, seed=seed, key=f"{moment}/{name}")

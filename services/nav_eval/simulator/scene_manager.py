@@ -21,6 +21,7 @@ from nav_eval.scene.navigation.store import load_mesh, mesh_key, save_mesh
 from nav_eval.scene.objects import Furnished, with_objects
 from nav_eval.scene.reading import read_scene, scene_digest
 from nav_eval.scene.semantics import read_semantics, write_semantics
+from nav_eval.simulator.rendering import PreparedScene, prepared_scene
 from nav_eval.simulator.scene_files import find_scene
 
 PLACES_IN_MEMORY = 4
@@ -44,6 +45,11 @@ class SceneSource:
     @cached_property
     def furnished(self) -> Furnished:
         return with_objects(read_scene(self.path), self.things, root=self.root)
+
+    @cached_property
+    def prepared(self) -> PreparedScene:
+        """The scene as the renderer wants it."""
+        return prepared_scene(self.cache, self.digest, lambda: self.furnished.scene)
 
     def semantics(self) -> Semantics:
         file = self.cache / "semantics" / f"{self.digest[:32]}.json"
@@ -74,6 +80,11 @@ class Place:
     def scene(self) -> Scene:
         """The scene in full; reads the file if nobody has."""
         return self.source.furnished.scene
+
+    @property
+    def prepared(self) -> PreparedScene:
+        """The scene ready to be drawn; from the cache where it can be."""
+        return self.source.prepared
 
     @cached_property
     def category_ids(self) -> dict[str, int]:
