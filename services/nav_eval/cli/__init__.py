@@ -15,6 +15,7 @@ import nav_eval
 from nav_eval.cli.bench import app as bench
 from nav_eval.cli.compare import compare
 from nav_eval.cli.config import app as config
+from nav_eval.cli.demo import demo
 from nav_eval.cli.episodes import app as episodes
 from nav_eval.cli.evaluate import evaluate, verify
 from nav_eval.cli.report import report
@@ -30,6 +31,7 @@ app = typer.Typer(
     add_completion=False,
 )
 
+app.command()(demo)
 app.command()(evaluate)
 app.command()(verify)
 app.command()(score)

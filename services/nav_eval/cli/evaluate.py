@@ -33,7 +33,7 @@ def evaluate(
     config = load_benchmark(benchmark, overrides=chosen)
     folder = out or Path(config.output.log_dir)
     orchestrator = EvaluationOrchestrator(cache=cache_folder(), workers=workers)
-    with _Progress() as progress:
+    with progress_bar() as progress:
         try:
             report = orchestrator.run_benchmark(config, agent=agent, out=folder, watcher=progress.watcher)
         except KeyboardInterrupt:
@@ -55,15 +55,23 @@ def verify(
     raise typer.Exit(0 if report.equal else 1)
 
 
-class _Progress:
+def progress_bar(title: str = "episodes") -> "ProgressBar":
     """A bar on stderr: how many, how long still, and how it goes."""
+    return ProgressBar(title)
 
-    def __enter__(self) -> "_Progress":
+
+class ProgressBar:
+    """Shows a run while it goes on; give `watcher` to whoever runs it."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+
+    def __enter__(self) -> "ProgressBar":
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
         self._bar = Progress(
-            TextColumn("[bold]episodes"),
+            TextColumn(f"[bold]{self._title}"),
             BarColumn(),
             MofNCompleteColumn(),
             TimeRemainingColumn(),

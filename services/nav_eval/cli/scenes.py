@@ -1,12 +1,17 @@
 """`nav-eval scenes …`: look into scene files."""
 
 import json
+import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
+
+if TYPE_CHECKING:
+    from nav_eval.scene.navigation.mesh import NavigationMesh
+    from nav_eval.simulator.scene_manager import SceneSource
 
 app = typer.Typer(no_args_is_help=True, help="Look into scene files.")
 
@@ -32,6 +37,50 @@ def inspect(
         console.print(f"note: {note}", markup=False, highlight=False, soft_wrap=True)
     for warning in inspection.warnings:
         console.print(f"warning: {warning}", markup=False, highlight=False, style="yellow", soft_wrap=True)
+
+
+@app.command()
+def prepare(
+    file: Annotated[Path, typer.Argument(help="A scene file.")],
+    radius: Annotated[float, typer.Option(help="Of the agent, metres.")] = 0.1,
+    height: Annotated[float, typer.Option(help="Of the agent, metres.")] = 1.5,
+) -> None:
+    """Make FILE ready for evaluation ahead of time: navigation mesh and drawing data go into the cache."""
+    source, mesh, seconds = _prepared(file, radius=radius, height=height)
+    typer.echo(
+        f"{file}: {mesh.area:.1f} m² to walk on, {source.prepared.triangle_count:,} triangles to draw, "
+        f"ready in {seconds:.1f} s."
+    )
+    for island in mesh.islands[:8]:
+        kept = "walkable" if island.index is not None else "left out"
+        typer.echo(f"  {island.area:8.1f} m² at height {island.height:+.2f} m: {island.verdict}, {kept}")
+
+
+@app.command()
+def preview(
+    file: Annotated[Path, typer.Argument(help="A scene file.")],
+    out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("preview"),
+    views: Annotated[int, typer.Option(help="How many views.", min=0)] = 4,
+    seed: Annotated[int, typer.Option(help="Which places to look from.", min=0)] = 0,
+) -> None:
+    """Write pictures of FILE: a map of every floor, and a few views."""
+    from nav_eval.simulator.preview import write_previews
+
+    source, mesh, _ = _prepared(file, radius=0.1, height=1.5)
+    for path in write_previews(source, mesh, out, views=views, seed=seed):
+        typer.echo(str(path))
+
+
+def _prepared(file: Path, *, radius: float, height: float) -> "tuple[SceneSource, NavigationMesh, float]":
+    from nav_eval.cache import cache_folder
+    from nav_eval.scene.navigation import AgentShape
+    from nav_eval.simulator.scene_manager import SceneSource
+
+    started = time.perf_counter()
+    source = SceneSource(path=file, things=(), root=file.parent, cache=cache_folder())
+    mesh = source.ground(AgentShape(radius=radius, height=height))
+    _ = source.prepared
+    return source, mesh, time.perf_counter() - started
 
 
 @app.command()

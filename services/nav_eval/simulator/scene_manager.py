@@ -17,6 +17,7 @@ import numpy as np
 from nav_eval.config.schema import BenchmarkConfig, ObjectConfig, RobotConfig
 from nav_eval.scene.model import Scene, Semantics
 from nav_eval.scene.navigation import AgentShape, Ground, build_navigation
+from nav_eval.scene.navigation.mesh import NavigationMesh
 from nav_eval.scene.navigation.store import load_mesh, mesh_key, save_mesh
 from nav_eval.scene.objects import Furnished, with_objects
 from nav_eval.scene.reading import read_scene, scene_digest
@@ -59,7 +60,7 @@ class SceneSource:
         write_semantics(self.furnished.scene.semantics, file)
         return self.furnished.scene.semantics
 
-    def ground(self, shape: AgentShape) -> Ground:
+    def ground(self, shape: AgentShape) -> NavigationMesh:
         folder = self.cache / "navigation" / mesh_key(self.digest, shape)
         if not folder.exists():
             scene, blocks = self.furnished

@@ -1,0 +1,76 @@
+"""Pictures of a scene for people: a map of every floor, and what one sees from a few places."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from nav_eval.dataset.episode import Vec3
+from nav_eval.randomness import generator
+from nav_eval.scene.navigation.maps import BORDER, INSIDE, floor_heights, top_down
+from nav_eval.scene.navigation.mesh import NavigationMesh
+from nav_eval.simulator.rendering import Camera, Channel, Renderer
+from nav_eval.simulator.scene_manager import SceneSource
+
+EYE_HEIGHT = 1.25
+YAWS = 8  #: directions that are tried at each place
+PLACES = 24  #: places that are tried
+_MAP_COLORS = np.array([[30, 32, 36], [214, 220, 228], [120, 140, 170]], dtype=np.uint8)
+_PIXELS_PER_CELL = 2
+
+
+def write_previews(source: SceneSource, mesh: NavigationMesh, out: Path, *, views: int, seed: int) -> Iterator[Path]:
+    """Write map_<floor>.png and view_<n>.png; yields each file as it is written."""
+    out.mkdir(parents=True, exist_ok=True)
+    for floor in range(len(floor_heights(mesh))):
+        path = out / f"map_{floor}.png"
+        Image.fromarray(map_picture(mesh, floor)).save(path)
+        yield path
+    with Renderer(source.prepared) as renderer:
+        for number, camera in enumerate(chosen_views(mesh, renderer, count=views, seed=seed)):
+            path = out / f"view_{number}.png"
+            Image.fromarray(_taken(renderer, camera)).save(path)
+            yield path
+
+
+def _taken(renderer: Renderer, camera: Camera) -> NDArray[np.uint8]:
+    picture = renderer.render(camera, [Channel.RGB]).rgb
+    assert picture is not None
+    return picture
+
+
+def map_picture(mesh: NavigationMesh, floor: int) -> NDArray[np.uint8]:
+    """A floor from above: where one can walk, and where it ends."""
+    image = top_down(mesh, floor).image
+    colors = _MAP_COLORS[np.minimum(image, max(INSIDE, BORDER))]
+    return np.repeat(np.repeat(colors, _PIXELS_PER_CELL, axis=0), _PIXELS_PER_CELL, axis=1)
+
+
+def chosen_views(mesh: NavigationMesh, renderer: Renderer, *, count: int, seed: int) -> list[Camera]:
+    """Of many views, those that look far and stand far from each other."""
+    rng = generator(seed, "preview")
+    candidates = []
+    for _ in range(PLACES):
+        x, y, z = mesh.random_navigable_point(rng)
+        yaw = 2 * np.pi * float(rng.integers(YAWS)) / YAWS
+        camera = Camera.looking((x, y + EYE_HEIGHT, z), yaw=yaw)
+        depth = renderer.render(camera, [Channel.DEPTH]).depth
+        assert depth is not None
+        candidates.append((float(np.median(depth)), camera))
+    candidates.sort(key=lambda scored: -scored[0])
+    return _spread([camera for _, camera in candidates], count)
+
+
+def _spread(cameras: list[Camera], count: int) -> list[Camera]:
+    """The first ones, leaving out any that stands next to one already chosen while there are others."""
+    chosen: list[Camera] = []
+    for camera in cameras:
+        if len(chosen) < count and all(_metres(camera.position, other.position) > 1.5 for other in chosen):
+            chosen.append(camera)
+    return [*chosen, *(camera for camera in cameras if camera not in chosen)][:count]
+
+
+def _metres(first: Vec3, second: Vec3) -> float:
+    return float(np.linalg.norm(np.subtract(first, second)))
