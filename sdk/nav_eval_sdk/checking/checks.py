@@ -201,7 +201,8 @@ def max_actions(context: Context) -> str:
     protocols=("grpc", "rest"),
 )
 def describe_stable(context: Context) -> None:
-    if context.probe.describe(context.task).raw != _said(context).raw:
+    before = _said(context).raw
+    if context.probe.describe(context.task).raw != before:
         raise Failed("the second description differs")
 
 

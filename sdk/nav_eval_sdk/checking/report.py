@@ -9,6 +9,7 @@ from nav_eval_sdk.checking.checks import CHECKS, Check, Context, Doubtful, Faile
 from nav_eval_sdk.errors import SdkError
 
 PASS, WARN, FAIL, SKIP = "pass", "warn", "fail", "skip"
+LIMIT = "Raise your server's limit for messages (grpc.max_receive_message_length); it is 4 MB by default."
 _SIGNS = {PASS: "✓", WARN: "!", FAIL: "✗", SKIP: "–"}
 _COLOURS = {PASS: "32", WARN: "33", FAIL: "31", SKIP: "90"}
 
@@ -77,7 +78,7 @@ def _run(check: Check, context: Context) -> Finding:
     except NotApplicable as reason:
         return finding(SKIP, reason)
     except (Failed, SdkError, TimeoutError) as error:
-        return finding(FAIL, error, check.fix)
+        return finding(FAIL, error, LIMIT if "larger than max" in str(error) else check.fix)
 
 
 def _skipped(check: Check, broken: str) -> Finding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 
 import numpy as np
@@ -66,12 +67,14 @@ def moment(task: Task, step: int, *, wanted: Iterable[str] = (), episode: Episod
 
 
 def _reading(spec: SensorSpec, step: int) -> Array:
+    return np.roll(_waves(spec), step * 1013)
+
+
+@functools.lru_cache(maxsize=32)
+def _waves(spec: SensorSpec) -> Array:
     shape = tuple(extent or 32 for extent in spec.shape)
-    count = int(np.prod(shape, dtype=np.int64))
-    waves = (np.arange(count, dtype=np.int64) * 7 + step * 1013) % 251
-    if spec.dtype.startswith("float"):
-        return (waves / 25.0).astype(spec.dtype).reshape(shape)
-    return waves.astype(spec.dtype).reshape(shape)
+    waves = (np.arange(np.prod(shape, dtype=np.int64), dtype=np.int64) * 7 + 3) % 251
+    return (waves / 25.0 if spec.dtype.startswith("float") else waves).astype(spec.dtype).reshape(shape)
 
 
 def _sensor(text: str) -> tuple[str, SensorSpec]:

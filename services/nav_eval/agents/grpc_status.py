@@ -35,7 +35,10 @@ def failure_of(error: grpc.RpcError, *, doing: str) -> AgentFailure:
         return AgentTimeout(f"No reply in time while {doing}.")
     if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
         if "larger than max" in details:
-            return ProtocolError(f"The reply while {doing} is too large: {details}.")
+            return ProtocolError(
+                f"A message was too large while {doing}: {details}. If the agent's server said so, raise its limit "
+                "(grpc.max_receive_message_length, 4 MB by default); otherwise the reply is too large."
+            )
         return AgentOutOfMemory(f"The agent ran out of memory while {doing}: {details}")
     if code in _REFUSALS:
         return ProtocolError(f"The agent refused while {doing}: {code.name}, {details}")

@@ -17,7 +17,7 @@ from pathlib import Path
 import grpc
 from grpc_tools import protoc
 
-PROTOS, STYLE = sys.argv[1], sys.argv[2]  # where agent.proto is; "stream", "unary" or "least"
+PROTOS, STYLE = sys.argv[1], sys.argv[2]  # where agent.proto is; "stream", "unary" or "least"; perhaps "roomy"
 out = tempfile.mkdtemp()
 protoc.main(["protoc", f"-I{PROTOS}", f"--python_out={out}", f"--grpc_python_out={out}", "agent.proto"])
 sys.path.insert(0, out)
@@ -49,7 +49,7 @@ class Agent(rpc.AgentServicer):
     def content(self, session, tensor):
         if tensor.WhichOneof("content") == "raw":
             return tensor.raw
-        size = {"uint8": 1, "float32": 4}[tensor.dtype]
+        size = {"uint8": 1, "float32": 4, "int32": 4}[tensor.dtype]
         for extent in tensor.shape:
             size *= extent
         return self.shared[session][tensor.shared.offset : tensor.shared.offset + size]
@@ -90,7 +90,8 @@ class Unary(Least):
         return pb.EndReply()
 
 
-server = grpc.server(ThreadPoolExecutor(8))
+roomy = [("grpc.max_receive_message_length", -1)] if sys.argv[3:] == ["roomy"] else None
+server = grpc.server(ThreadPoolExecutor(8), options=roomy)
 rpc.add_AgentServicer_to_server({"stream": Stream, "unary": Unary, "least": Least}[STYLE](), server)
 server.add_insecure_port("unix:" + os.environ["NAV_EVAL_SOCKET"])
 server.start()
