@@ -136,6 +136,34 @@ def _node_sees(surface: Surface, graph: Graph, sites: _Sites, node: int, other: 
 
 
 @kernel
+def _between_sightings(
+    surface: Surface, field: Field, sites: _Sites, settled: NDArray[np.bool_], node: int, other: int
+) -> bool:
+    """Does the line pass between two neighbours that both hang on `other`?
+
+    Then it is free: an obstacle between their two lines of sight would be narrower than a quad, but
+    obstacles are grown by the body and at least twice as wide.
+    """
+    links, parent = surface.links, field.parent
+    du, dv = sites.u[other] - sites.u[node], sites.v[other] - sites.v[node]
+    side_u, side_v = EAST if du > 0.0 else WEST, SOUTH if dv > 0.0 else NORTH
+    quad = node
+    if du < 0.0:
+        quad = links[quad, WEST]
+    if dv < 0.0 and quad >= 0:
+        quad = links[quad, NORTH]
+    if quad < 0 or surface.quads[quad] != FULL:
+        return False
+    beside = links[node, side_u if abs(du) >= abs(dv) else side_v]
+    if not settled[beside] or parent[beside] != other:
+        return False
+    if du == 0.0 or dv == 0.0:
+        return True
+    diagonal = links[beside, side_v if abs(du) >= abs(dv) else side_u]
+    return bool(settled[diagonal] and parent[diagonal] == other)
+
+
+@kernel
 def _corner(links: NDArray[np.int32], quad: int, corner: int) -> int:
     """One of the four nodes of a quad."""
     node = quad
@@ -216,7 +244,8 @@ def spread(surface: Surface, graph: Graph, goals: NDArray[np.float64], quads: ND
         count -= 1
         if not checked[node]:  # its parent was only assumed to be in sight
             checked[node] = True
-            if not _node_sees(surface, graph, sites, node, parent[node]):
+            sure = _between_sightings(surface, field, sites, settled, node, parent[node])
+            if not sure and not _node_sees(surface, graph, sites, node, parent[node]):
                 metres[node], parent[node] = _best_parent(surface, graph, field, sites, settled, node)
                 count = push(heap, count, metres, node)
                 continue

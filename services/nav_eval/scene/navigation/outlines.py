@@ -92,24 +92,37 @@ def _is_blocked(spans: Spans, tiling: Tiling, span: int, side: int, climb: float
 
 
 @kernel
+def _outermost(links: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The spans that miss a neighbour on some side."""
+    found, count = np.empty(len(links), dtype=np.int32), 0
+    for span in range(len(links)):
+        east, south, west, north = links[span, EAST], links[span, SOUTH], links[span, WEST], links[span, NORTH]
+        if min(east, south, west, north) >= 0 and (
+            min(links[east, SOUTH], links[south, WEST], links[west, NORTH], links[north, EAST]) >= 0
+        ):
+            continue
+        found[count] = span
+        count += 1
+    return found[:count]
+
+
+@kernel
 def _sightings(
     spans: Spans, tiling: Tiling, climb: float
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    total = 0
-    for span in range(len(spans.floor)):
-        for side in range(8):
-            total += 1 if _is_blocked(spans, tiling, span, side, climb) else 0
-    seen_from, column = np.empty(total, dtype=np.int32), np.empty(total, dtype=np.int64)
-    i, j = np.empty(total, dtype=np.int32), np.empty(total, dtype=np.int32)
+    outermost = _outermost(spans.links)
+    most = 8 * len(outermost)
+    seen_from, column = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int64)
+    i, j = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32)
     written = 0
-    for span in range(len(spans.floor)):
+    for span in outermost:
         for side in range(8):
             if not _is_blocked(spans, tiling, span, side, climb):
                 continue
             i[written], j[written] = spans.i[span] + _AROUND[side, 0], spans.j[span] + _AROUND[side, 1]
             seen_from[written], column[written] = span, column_of(tiling, i[written], j[written])
             written += 1
-    return seen_from, column, i, j
+    return seen_from[:written], column[:written], i[:written], j[:written]
 
 
 @kernel
