@@ -18,7 +18,10 @@ from nav_eval_sdk.serving import PROTOCOLS, serve
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    arguments = _parser().parse_args(argv)
+    words = list(sys.argv[1:] if argv is None else argv)
+    cut = words.index("--") if "--" in words else len(words)
+    arguments = _parser().parse_args(words[:cut])
+    arguments.extra = words[cut + 1 :]  # for the engine
     try:
         code = arguments.run(arguments)
     except SdkError as error:
@@ -62,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     test.add_argument("--image", help="run this image as on the server")
     test.add_argument("--out", type=Path, default=Path("runs/test"))
     test.add_argument("--engine-image", help="use this engine image instead of the installed nav-eval")
-    test.add_argument("extra", nargs=argparse.REMAINDER, help="after --: further arguments of `nav-eval evaluate`")
+    test.epilog = "What follows -- is given to `nav-eval evaluate`."
 
     login = command("login", _login)
     login.add_argument("server", help="https://challenge.example.org")
@@ -138,7 +141,7 @@ def _test(arguments: argparse.Namespace) -> int:
         image=arguments.image,
         out=arguments.out,
         engine_image=arguments.engine_image,
-        extra=[word for word in arguments.extra if word != "--"],
+        extra=arguments.extra,
     )
 
 
