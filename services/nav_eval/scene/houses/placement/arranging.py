@@ -21,7 +21,7 @@ from nav_eval.scene.houses.randomness import Draw
 
 GAP = 10  #: between furniture and the wall behind it
 STEP = 100  #: distance between tried places
-TRIES = 10  #: places whose walkability is tested before giving up
+FAVOURITES, OTHERS = 6, 30  #: places whose walkability is tested before giving up
 
 #: quarter turns that make a piece's front look along this normal
 QUARTERS: dict[Point, int] = {(0, 1): 0, (1, 0): 1, (0, -1): 2, (-1, 0): 3}
@@ -156,7 +156,8 @@ def _put_best(work: RoomWork, group: Group, frames: list[Frame], scores: list[fl
         return None
     fits = _fitting(work.space, group, frames)
     order = sorted(np.flatnonzero(fits).tolist(), key=lambda place: -scores[place])
-    for place in order[:TRIES]:
+    # the favourites first, then some from all over the room: neighbours of a bad place are bad places
+    for place in order[:FAVOURITES] + order[FAVOURITES :: max(1, len(order) // OTHERS)]:
         frame = frames[place]
         footprints = [frame.rect(m.rect) for m in group if m.piece.rule is not Rule.FLAT]
         if not footprints or work.space.walkable_with(footprints):

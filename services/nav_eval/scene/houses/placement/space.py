@@ -18,8 +18,8 @@ from nav_eval.scene.houses.plan.doors import leaf_rect, wall_of, zone_of
 from nav_eval.scene.houses.plan.geometry import Edge, Point, Rect, bounding, cells
 from nav_eval.scene.houses.plan.model import HALF_WALL, PASSABLE, Opening, OpeningKind, Plan, Room
 
-RADII = (100, 180, 250, 330)  #: agents that must get through; the largest leaves a margin
-REACH = 600  #: every obstacle has walkable floor this near
+RADII = (330, 250, 180, 100)  #: agents that must get through; the largest leaves a margin and fails first
+REACH = 700  #: every obstacle has walkable floor this near
 BEFORE_WINDOW = 350  #: how far furniture may rise above a window sill
 ENTRANCE_DEPTH = 700  #: free floor behind closed outer doors
 

@@ -192,8 +192,8 @@ def leaves(draw: Draw) -> Array:
 def mirror(draw: Draw) -> Array:
     """A bright, cool gradient stands in for a reflection."""
     rows, columns = coordinates(SMALL)
-    shine = abs(((rows + columns) * 2) % 2 - 1)
-    return 0.86 + 0.14 * shine + 0.0 * speckle(draw, SMALL)
+    shine = abs(((rows + columns) * 2 + draw.between(0, 2)) % 2 - 1)
+    return 0.86 + 0.14 * shine
 
 
 def _grain(draw: Draw, shape: tuple[int, int]) -> Array:
