@@ -136,15 +136,25 @@ def _node_sees(surface: Surface, graph: Graph, sites: _Sites, node: int, other: 
 
 
 @kernel
-def _between_sightings(
-    surface: Surface, field: Field, sites: _Sites, settled: NDArray[np.bool_], node: int, other: int
-) -> bool:
-    """Does the line pass between two neighbours that both hang on `other`?
+def _sag(sites: _Sites, node: int, beside: int, other: int) -> float:
+    """How far the straight grade from a node to `other` is off the one from its neighbour, at most."""
+    du, dv = sites.u[other] - sites.u[node], sites.v[other] - sites.v[node]
+    near_u, near_v = sites.u[other] - sites.u[beside], sites.v[other] - sites.v[beside]
+    part = math.sqrt((near_u * near_u + near_v * near_v) / max(du * du + dv * dv, 1e-300))
+    rise, near_rise = sites.grade[node] - sites.grade[other], sites.grade[beside] - sites.grade[other]
+    return abs(part * rise - near_rise)
+
+
+@kernel
+def _between_sightings(surface: Surface, field: Field, sites: _Sites, sags: NDArray[np.float32], node: int) -> bool:
+    """Does the line to a node's parent pass between two neighbours that hang on the same parent?
 
     Then it is free: an obstacle between their two lines of sight would be narrower than a quad, but
-    obstacles are grown by the body and at least twice as wide.
+    obstacles are grown by the body and at least twice as wide. How far the grade may have left the line
+    is summed up in `sags`, which is −1 for nodes that are not settled; beyond a limit one has to look.
     """
     links, parent = surface.links, field.parent
+    other = parent[node]
     du, dv = sites.u[other] - sites.u[node], sites.v[other] - sites.v[node]
     side_u, side_v = EAST if du > 0.0 else WEST, SOUTH if dv > 0.0 else NORTH
     quad = node
@@ -155,12 +165,14 @@ def _between_sightings(
     if quad < 0 or surface.quads[quad] != FULL:
         return False
     beside = links[node, side_u if abs(du) >= abs(dv) else side_v]
-    if not settled[beside] or parent[beside] != other:
-        return False
-    if du == 0.0 or dv == 0.0:
-        return True
     diagonal = links[beside, side_v if abs(du) >= abs(dv) else side_u]
-    return bool(settled[diagonal] and parent[diagonal] == other)
+    if du == 0.0 or dv == 0.0:
+        diagonal = beside
+    if min(sags[beside], sags[diagonal]) < 0.0 or parent[beside] != other or parent[diagonal] != other:
+        return False
+    sag = max(_sag(sites, node, beside, other), _sag(sites, node, diagonal, other))
+    sags[node] = max(sags[beside], sags[diagonal]) + sag
+    return bool(sags[node] <= CHORD_TOLERANCE / 2.0)
 
 
 @kernel
@@ -176,21 +188,21 @@ def _corner(links: NDArray[np.int32], quad: int, corner: int) -> int:
 
 @kernel
 def _best_parent(
-    surface: Surface, graph: Graph, field: Field, sites: _Sites, settled: NDArray[np.bool_], node: int
+    surface: Surface, graph: Graph, field: Field, sites: _Sites, sags: NDArray[np.float32], node: int
 ) -> tuple[float, int]:
     """The shortest way from a node over a settled neighbour or over what that neighbour hangs on."""
     around, spacing = graph.around, surface.tiling.spacing
     best, parent = math.inf, NOWHERE
     for side in range(SIDES):
         other = around[node, side]
-        if other >= 0 and settled[other]:
+        if other >= 0 and sags[other] >= 0.0:
             metres = field.metres[other] + _apart(sites, spacing, node, other)
             if metres < best:
                 best, parent = metres, int(other)
     refused = NOWHERE
     for side in range(SIDES):
         other = around[node, side]
-        if other < 0 or not settled[other] or field.parent[other] == refused:
+        if other < 0 or sags[other] < 0.0 or field.parent[other] == refused:
             continue
         corner = int(field.parent[other])
         metres = field.metres[corner] + _apart(sites, spacing, node, corner)
@@ -226,7 +238,7 @@ def spread(surface: Surface, graph: Graph, goals: NDArray[np.float64], quads: ND
     field = Field(np.full(total, math.inf), np.full(total, NOWHERE, dtype=np.int32), goals)
     around, metres, parent = graph.around, field.metres, field.parent
     heap, count = new_heap(nodes), 0
-    settled, checked = np.zeros(nodes, dtype=np.bool_), np.zeros(nodes, dtype=np.bool_)
+    sags, checked = np.full(nodes, -1.0, dtype=np.float32), np.zeros(nodes, dtype=np.bool_)
     for goal in range(len(goals)):
         metres[nodes + goal] = 0.0
         for corner in range(4):
@@ -244,16 +256,17 @@ def spread(surface: Surface, graph: Graph, goals: NDArray[np.float64], quads: ND
         count -= 1
         if not checked[node]:  # its parent was only assumed to be in sight
             checked[node] = True
-            sure = _between_sightings(surface, field, sites, settled, node, parent[node])
-            if not sure and not _node_sees(surface, graph, sites, node, parent[node]):
-                metres[node], parent[node] = _best_parent(surface, graph, field, sites, settled, node)
-                count = push(heap, count, metres, node)
-                continue
-        settled[node] = True
+            if not _between_sightings(surface, field, sites, sags, node):
+                sags[node] = -1.0
+                if not _node_sees(surface, graph, sites, node, parent[node]):
+                    metres[node], parent[node] = _best_parent(surface, graph, field, sites, sags, node)
+                    count = push(heap, count, metres, node)
+                    continue
+        sags[node] = max(sags[node], 0.0)
         corner = int(parent[node])
         for side in range(SIDES):
             other = around[node, side]
-            if other < 0 or settled[other]:
+            if other < 0 or sags[other] >= 0.0:
                 continue
             found = metres[corner] + _apart(sites, spacing, other, corner)
             if found < metres[other]:
