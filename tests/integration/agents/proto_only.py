@@ -49,7 +49,7 @@ class Agent(rpc.AgentServicer):
     def content(self, session, tensor):
         if tensor.WhichOneof("content") == "raw":
             return tensor.raw
-        size = {"uint8": 1, "float32": 4, "int32": 4}[tensor.dtype]
+        size = 1 if tensor.dtype == "uint8" else 4  # uint8, float32, int32, uint32
         for extent in tensor.shape:
             size *= extent
         return self.shared[session][tensor.shared.offset : tensor.shared.offset + size]

@@ -177,3 +177,59 @@ def test_the_table_is_for_people(spawn: Callable, tmp_path: Path) -> None:
     assert done.returncode == 0
     assert " ✓ ready " in done.stdout
     assert "Ready to submit." in done.stdout
+
+
+@pytest.fixture
+def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine whose `docker` runs images as processes; returns the directory of its images."""
+    executable = tmp_path / "bin" / "docker"
+    executable.parent.mkdir()
+    executable.write_text(f'#!/bin/sh\nexec {sys.executable} {HERE / "stand_in_docker.py"} "$@"\n')
+    executable.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{executable.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("STAND_IN_DOCKER_HOME", str(tmp_path))
+    return tmp_path
+
+
+def image(home: Path, name: str, *command: str, **config: object) -> str:
+    document = {
+        "Os": "linux",
+        "Architecture": "amd64",
+        "Size": 10**9,
+        "Config": {"Cmd": command, "User": "10001", **config},
+    }
+    (home / f"{name}.json").write_text(json.dumps(document))
+    return name
+
+
+def test_an_image_is_checked_in_a_container_like_the_servers(docker: Path) -> None:
+    code, findings = check(image(docker, "good", sys.executable, str(HERE / "fifteen_lines.py")))
+    assert (code, not_passed(findings)) == (0, {"sensors_chosen": "warn"})
+    assert findings["shared_memory"]["verdict"] == "pass", "the volume for observations is found"
+    assert {name for name in findings if name.startswith("image_")} == {
+        "image_platform",
+        "image_user",
+        "image_command",
+        "image_volumes",
+        "image_size",
+    }
+    assert list(docker.glob("*.pid")) == [], "no container is left"
+
+
+def test_what_is_wrong_with_an_image_is_named(docker: Path) -> None:
+    bad = image(
+        docker, "bad", sys.executable, "-c", "print('no weights'); raise SystemExit(1)", User="", Volumes={"/d": {}}
+    )
+    document = json.loads((docker / "bad.json").read_text()) | {"Architecture": "arm64"}
+    (docker / "bad.json").write_text(json.dumps(document))
+    code, findings = check(bad, "--start-seconds", "1")
+    found = not_passed(findings)
+    assert code == 1
+    assert found == {"image_platform": "fail", "image_user": "warn", "image_volumes": "warn", "ready": "fail"}
+    said = subprocess.run([*SDK, "check", bad, "--start-seconds", "1"], capture_output=True, text=True, check=False)
+    assert "no weights" in said.stdout, "the end of the agent's log is shown"
+
+
+def test_an_image_that_is_not_there_is_said_not_to_be(docker: Path) -> None:
+    done = subprocess.run([*SDK, "check", "nothing"], capture_output=True, text=True, check=False)
+    assert (done.returncode, "No such image: nothing" in done.stderr) == (2, True)
