@@ -1,0 +1,122 @@
+"""A scene as the generator sees it: where one can stand, what can be seen from there, and who walks."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from nav_eval.config.schema import BenchmarkConfig, RobotConfig
+from nav_eval.dataset.episode import Pose, Vec3
+from nav_eval.errors import ConfigError
+from nav_eval.randomness import subseed
+from nav_eval.scene.houses.randomness import Draw
+from nav_eval.scene.model import Region, SceneObject, Semantics
+from nav_eval.scene.navigation import DistanceField, Ground
+from nav_eval.scene.navigation.angles import FULL_TURN, microdegrees
+from nav_eval.simulator.actions import Body
+from nav_eval.simulator.episode_generation.descriptions import Describer
+from nav_eval.simulator.episode_generation.sight import Sight
+from nav_eval.simulator.episode_generation.standing import is_inside, standing_places
+from nav_eval.simulator.expert import Expert, Walk
+from nav_eval.simulator.motion import AgentState, quaternion_of, turned
+from nav_eval.simulator.scene_manager import Place
+
+#: the expert stops well inside the success distance, as the oracle does
+MARGIN = 0.75
+_AHEAD = (0.0, -1.0)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Surroundings:
+    """What all robots of one shape share in a scene."""
+
+    scene_id: str
+    place: Place
+
+    @property
+    def ground(self) -> Ground:
+        return self.place.ground
+
+    @property
+    def semantics(self) -> Semantics:
+        return self.place.semantics
+
+    @cached_property
+    def sight(self) -> Sight:
+        return Sight(self.place.scene)
+
+    @cached_property
+    def describer(self) -> Describer:
+        return Describer(self.semantics)
+
+    @cached_property
+    def regions(self) -> dict[str, Region]:
+        return {region.region_id: region for region in self.semantics.regions}
+
+    def region_at(self, position: Vec3) -> Region | None:
+        """The room that a place is in."""
+        return next((region for region in self.semantics.regions if is_inside(region, position)), None)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Site:
+    """One robot in one scene, under the rules of one benchmark."""
+
+    around: Surroundings
+    benchmark: BenchmarkConfig
+    robot: RobotConfig
+
+    @property
+    def ground(self) -> Ground:
+        return self.around.ground
+
+    @cached_property
+    def body(self) -> Body:
+        return Body(self.benchmark.task, self.ground, sliding=self.benchmark.simulator.physics.allow_sliding)
+
+    @cached_property
+    def turn_angle(self) -> float:
+        """Degrees of one turn action."""
+        turn = self.benchmark.task.action("turn_left")
+        if turn is None:
+            raise ConfigError("Episodes are generated for tasks with turn_left, turn_right and move_forward.")
+        return turn.params["turn_angle"]
+
+    @cached_property
+    def expert(self) -> Expert:
+        return Expert(self.body, turn_angle=self.turn_angle)
+
+    @property
+    def near(self) -> float:
+        """Metres from a goal at which the expert stops."""
+        return self.benchmark.evaluation.success_distance * MARGIN
+
+    @cached_property
+    def _places(self) -> dict[int, tuple[Vec3, ...]]:
+        return {}
+
+    def places_beside(self, thing: SceneObject) -> tuple[Vec3, ...]:
+        """Where one stands right beside a thing and sees it; empty where nobody can."""
+        if thing.object_id not in self._places:
+            self._places[thing.object_id] = standing_places(thing, self)
+        return self._places[thing.object_id]
+
+    def eye(self, position: Vec3) -> Vec3:
+        """Where the cameras are when the robot stands here."""
+        return (position[0], position[1] + self.robot.camera_height, position[2])
+
+    def sees(self, position: Vec3, thing: SceneObject) -> bool:
+        return self.around.sight.sees(self.eye(position), thing)
+
+    def walk(self, state: AgentState, field: DistanceField, *, limit: int) -> Walk:
+        """The expert's way to the nearest goal of a field."""
+        return self.expert.walk(state, field, near=self.near, limit=limit)
+
+    def random_start(self, draw: Draw) -> AgentState:
+        """Any place, facing any direction that whole turns lead to from −Z."""
+        seed = draw.below(2**32)
+        position = self.ground.random_navigable_point(subseed(seed, "start") % 2**64)
+        return self.body.start(self.facing(position, turns=draw.below(FULL_TURN // microdegrees(self.turn_angle))))
+
+    def facing(self, position: Vec3, *, turns: int) -> Pose:
+        """A pose so many whole turns left of −Z."""
+        forward = turned(_AHEAD, turns * microdegrees(self.turn_angle) % FULL_TURN)
+        return Pose(position=position, rotation=quaternion_of(forward))
