@@ -27,7 +27,7 @@ SOCKET_MODE = 0o666  # the evaluator is another user
 class GrpcServer:
     """Serves the agents of a host until it is stopped."""
 
-    def __init__(self, host: Host, address: str, *, threads: int = 64) -> None:
+    def __init__(self, host: Host, address: str, *, threads: int = 256) -> None:
         """`address` is `host:port` (port 0 picks a free one) or `unix:/path`."""
         service = _Service(host)
         self._pool = ThreadPoolExecutor(threads + SPARE_THREADS)

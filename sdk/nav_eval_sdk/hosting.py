@@ -46,6 +46,7 @@ class _Desk(threading.Thread):
         self.ready: Future[Description] = Future()
         self.sessions: set[str] = set()
         self.batches = False
+        self.busy = False
         self._make = make
         self._window = window
         self._inbox: queue.SimpleQueue[_Job] = queue.SimpleQueue()
@@ -72,7 +73,9 @@ class _Desk(threading.Thread):
         self.ready.set_result(description)
         while True:
             jobs = self._next(description.max_episodes)
+            self.busy = True
             _work(agent, jobs)
+            self.busy = False
             del jobs  # nothing of an observation may outlive its answer here
 
     def _next(self, most: int) -> list[_Job]:
@@ -123,6 +126,11 @@ class Host:
     @property
     def ready(self) -> bool:
         return self._description is not None
+
+    @property
+    def busy(self) -> bool:
+        """Some agent is at work, or stuck in it."""
+        return any(desk.busy for desk in self._desks)
 
     def start(self) -> Description:
         """Construct the agents; raises what their constructors raise."""

@@ -28,7 +28,7 @@ class Memory:
 
     def __init__(self, path: str, size: int) -> None:
         """Raises OSError or ValueError where the file cannot be mapped: then pictures come by message."""
-        fd = os.open(_here(path), os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(_here(path), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
             self._mapped = mmap.mmap(fd, size, access=mmap.ACCESS_READ)
         finally:

@@ -2,7 +2,7 @@
 
 grpc://host:port  host:port  unix:/path     serves agent.proto
 http://host:port                            serves REST
-ws://0.0.0.0:port                           connects to us on this port
+ws://0.0.0.0:port[/secret]                  connects to us on this port, at this path
 openpi://host:port?mapping=file.yaml        an openpi-style policy server
 package.module:Class  path/agent.py:Class   a Python class, in this process
 "python agent.py --fast"                    a command that serves agent.proto on $NAV_EVAL_SOCKET
@@ -85,7 +85,7 @@ def _websocket(address: str, settings: ClientSettings) -> AgentClient:
     from nav_eval.agents.websocket import WebSocketAgentClient
 
     host, _, port = _host_port(address).rpartition(":")
-    return WebSocketAgentClient(host.strip("[]"), int(port), settings)
+    return WebSocketAgentClient(host.strip("[]"), int(port), settings, path=urlsplit(address).path)
 
 
 @SCHEMES.register("openpi")

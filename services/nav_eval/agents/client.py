@@ -54,7 +54,10 @@ class EpisodeSession(ABC):
         self._episode_deadline = float("inf") if limit is None else time.monotonic() + limit
 
     def buffers(self) -> dict[str, Array]:
-        """Arrays for the next observation. Sensors that are drawn into these are not copied again."""
+        """Arrays for one observation yet to be sent. Sensors that are drawn into these are not copied again.
+
+        Every call gives other arrays, so that what is seen between two questions can be drawn as well.
+        """
         sensors = self._task.sensors.items()
         return {name: np.empty(spec.shape, spec.dtype) for name, spec in sensors if spec.dtype != TEXT and spec.nbytes}
 

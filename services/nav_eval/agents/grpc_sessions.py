@@ -63,12 +63,14 @@ class GrpcSession(EpisodeSession):
         self._rings = rings
         self._ring: Ring | None = rings.take() if rings is not None else None
         self._uses_ring = False
-        self._drawn: Slot | None = None
+        self._drawn: list[Slot] = []  #: given out by `buffers` and not sent yet
 
     def buffers(self) -> dict[str, Array]:
-        arrays = super().buffers()
-        self._drawn = self._ring.take(self._sequence + 1) if self._ring is not None and self._uses_ring else None
-        return arrays if self._drawn is None else arrays | self._drawn.arrays
+        slot = self._free_slot(self._sequence + 1)
+        if slot is None:
+            return super().buffers()
+        self._drawn.append(slot)
+        return super().buffers() | slot.arrays
 
     def _reset_request(self, episode: PublicEpisode) -> pb.ResetRequest:
         return reset_request(
@@ -76,17 +78,26 @@ class GrpcSession(EpisodeSession):
         )
 
     def _fill(self, request: pb.ActRequest, observation: Observation) -> None:
-        slot, self._drawn = self._drawn, None
         request.session_id = self.session_id
         request.sequence = self._sequence
         for seen in observation.between:
-            self._fill_one(request.between.add(), seen, None)
-        self._fill_one(request.observation, observation, slot)
+            self._fill_one(request.between.add(), seen)
+        self._fill_one(request.observation, observation)
+        self._drawn.clear()
 
-    def _fill_one(self, message: pb.Observation, observation: Observation, slot: Slot | None) -> None:
-        if slot is None and self._ring is not None and self._uses_ring:
-            slot = self._ring.take(self._sequence)
+    def _fill_one(self, message: pb.Observation, observation: Observation) -> None:
+        slot = self._drawn_slot(observation) or self._free_slot(self._sequence)
         fill_observation(message, observation, description=self._description, slot=slot)
+
+    def _free_slot(self, sequence: int) -> Slot | None:
+        return self._ring.take(sequence) if self._ring is not None and self._uses_ring else None
+
+    def _drawn_slot(self, observation: Observation) -> Slot | None:
+        """The slot that this observation was drawn into, if it was."""
+        sensors = observation.sensors.items()
+        return next(
+            (slot for slot in self._drawn if any(slot.arrays.get(name) is array for name, array in sensors)), None
+        )
 
     def _actions(self, reply: pb.ActReply) -> Sequence[Action]:
         if self._ring is not None:

@@ -71,7 +71,7 @@ class Connection:
             self._http.close()
         with self._named_failures(), self._watchdog.watch(seconds, self._unplug) as deadline:
             try:
-                self._http.timeout = seconds  # for connecting, when there is no socket to unplug yet
+                self._connect(seconds)
                 self._http.request(method, self._prefix + path, body, headers)
             except OSError as error:
                 if deadline.expired or isinstance(error, TimeoutError):
@@ -101,6 +101,14 @@ class Connection:
             raise ProtocolError(f"The reply is larger than {self._limit} bytes.")
         response.read()  # to the end of the message: the connection is used again
         return Reply(response.status, response.headers.get("Content-Type", ""), body)
+
+    def _connect(self, seconds: float) -> None:
+        """With a timeout of its own: there is no socket yet that could be unplugged."""
+        unconnected = self._http.sock is None
+        if unconnected:
+            self._http.timeout = seconds
+            self._http.connect()
+            self._http.sock.settimeout(None)
 
     def _is_stale(self) -> bool:
         """The agent closed the connection while nobody was asking: a new one is safe."""

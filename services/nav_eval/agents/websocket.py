@@ -6,6 +6,7 @@ may be replaced by a new one which names the `session_id`; the open question is 
 the same sequence number.
 """
 
+import hmac
 import queue
 import threading
 import time
@@ -13,8 +14,10 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
+from http import HTTPStatus
 
 from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
 from websockets.sync.server import Server, ServerConnection, serve
 from websockets.typing import Subprotocol
 
@@ -55,9 +58,17 @@ class WebSocketAgentClient(AgentClient):
     """The evaluator's end, which is the server."""
 
     def __init__(
-        self, host: str, port: int, settings: ClientSettings, *, clock: Callable[[], float] = time.monotonic
+        self,
+        host: str,
+        port: int,
+        settings: ClientSettings,
+        *,
+        path: str = "",
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`path`, if given, is a word that agents must know: they connect to `ws://host:port/path`."""
         super().__init__(settings)
+        self._path = path.strip("/")
         self._clock = clock
         self._watchdog = Watchdog()
         self._links: set[Link] = set()
@@ -89,6 +100,7 @@ class WebSocketAgentClient(AgentClient):
                 host,
                 port,
                 select_subprotocol=_subprotocol,
+                process_request=self._refuse_strangers,
                 compression=None,
                 ping_interval=None,  # heartbeats are messages here
                 close_timeout=1.0,
@@ -174,6 +186,10 @@ class WebSocketAgentClient(AgentClient):
             self._links.discard(link)
             with suppress(ValueError):
                 self._idle.remove(link)
+
+    def _refuse_strangers(self, connection: ServerConnection, request: Request) -> Response | None:
+        known = hmac.compare_digest(request.path.strip("/").encode(), self._path.encode())
+        return None if known or not self._path else connection.respond(HTTPStatus.NOT_FOUND, "Wrong path.\n")
 
     def _introduced(self, connection: ServerConnection) -> Link | None:
         codec = by_subprotocol(connection.subprotocol)

@@ -2,14 +2,25 @@
 
 import sys
 import threading
+import zlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from agent_support import HERE, TASK, an_episode, free_port, play
+from agent_support import HERE, TASK, an_episode, free_port, observations, play
 
-from nav_eval.agents import AgentClient, ClientSettings, Health, connect
+from nav_eval.agents import (
+    AgentClient,
+    AgentFailure,
+    ClientSettings,
+    EpisodeSession,
+    Health,
+    Observation,
+    Outcome,
+    connect,
+)
 from nav_eval.agents.grpc_client import GrpcAgentClient
 from nav_eval.agents.grpc_sessions import StreamSession, UnarySession
 from nav_eval.agents.process import ProcessAgentClient
@@ -87,6 +98,68 @@ def test_shared_memory_is_agreed_on_by_itself(spawn: Callable, tmp_path: Path, s
     with over_socket(spawn, tmp_path, streams=streams) as client:
         assert client.describe(TASK).shared_memory
         assert type(client.open_episode(an_episode())) is kind
+
+
+CHUNKS = """
+import zlib
+from nav_eval_sdk import Agent, serve
+
+class Chunks(Agent):
+    max_actions = 3
+    wants_between = True
+
+    def act(self, observation):
+        seen = [*observation.between, observation]
+        crc = zlib.crc32(b"".join(moment["rgb"].tobytes() for moment in seen)) % 1000
+        return ["turn_left", {"action": "move_forward", "action_args": {"step_size": 0.05 + crc / 10000}}]
+
+serve(Chunks)
+"""
+
+
+@pytest.mark.parametrize("in_place", [True, False])
+@pytest.mark.parametrize("shared", [True, False])
+def test_what_is_seen_between_two_questions_arrives(
+    in_place: bool, shared: bool, spawn: Callable, tmp_path: Path
+) -> None:
+    socket = tmp_path / "agent.sock"
+    spawn(CHUNKS, NAV_EVAL_SOCKET=str(socket))
+    with connect(f"unix:{socket}", SETTINGS if shared else INLINE) as client:
+        description = client.describe(TASK)
+        assert (description.max_actions, description.wants_between, description.shared_memory) == (3, True, shared)
+        session = client.open_episode(an_episode())
+        for first in range(0, 18, 3):
+            moments = observations(first, 3)
+            seen = [drawn(session, moment) if in_place else moment for moment in moments]
+            turn, move = session.act(replace(seen[-1], between=tuple(seen[:-1])))
+            pixels = b"".join(moment.sensors["rgb"].tobytes() for moment in moments)
+            assert turn.name == "turn_left"
+            assert move.arguments["step_size"] == pytest.approx(0.05 + zlib.crc32(pixels) % 1000 / 10000)
+        session.end(Outcome())
+
+
+def drawn(session: EpisodeSession, moment: Observation) -> Observation:
+    """The moment, rendered into the session's own arrays."""
+    arrays = session.buffers()
+    for name, array in moment.sensors.items():
+        arrays[name][...] = array
+    return replace(moment, sensors=arrays)
+
+
+def test_an_agent_that_is_stuck_still_ends_when_told(spawn: Callable, tmp_path: Path) -> None:
+    socket = tmp_path / "agent.sock"
+    process = spawn(
+        "import time\nfrom nav_eval_sdk import Agent, serve\n"
+        "class Stuck(Agent):\n    def act(self, o): time.sleep(60)\nserve(Stuck)\n",
+        NAV_EVAL_SOCKET=str(socket),
+    )
+    with connect(f"unix:{socket}", replace(SETTINGS, action_timeout=0.5)) as client:
+        client.describe(TASK)
+        session = client.open_episode(an_episode())
+        with pytest.raises(AgentFailure, match=r"within 0\.5 s"):
+            session.act(observations(0, 1)[0])
+    process.terminate()
+    assert process.wait(5) == 0
 
 
 BATCHING = """

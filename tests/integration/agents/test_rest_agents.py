@@ -251,6 +251,27 @@ def test_nobody_there_is_a_start_timeout() -> None:
         assert caught.value.cause is Cause.AGENT_START_TIMEOUT
 
 
+class Slow(TinyAgent):
+    """Slower to act than it may be to reset."""
+
+    def do_POST(self) -> None:
+        if self.path == "/episode/act":
+            time.sleep(0.6)
+        super().do_POST()
+
+
+def test_each_question_has_its_own_time() -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Slow)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    limits = ClientSettings(connect_timeout=2.0, reset_timeout=0.3, action_timeout=5.0)
+    with connect(f"http://127.0.0.1:{server.server_address[1]}", limits) as client:
+        client.describe(TASK)
+        session = client.open_episode(an_episode())
+        assert session.act(observations(0, 1)[0])[0].name == "move_forward"
+        session.end(Outcome())
+    server.shutdown()
+
+
 class Flaky(TinyAgent):
     """Closes the connection instead of its first answer to each observation, and remembers what it did."""
 

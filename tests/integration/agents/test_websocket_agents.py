@@ -327,6 +327,17 @@ def test_who_introduces_itself_badly_is_told_why(first: dict, words: str) -> Non
             client.describe(TASK)
 
 
+def test_only_who_knows_the_path_may_connect() -> None:
+    client = WebSocketAgentClient("127.0.0.1", 0, SETTINGS, path="/secret")
+    with client:
+        for path in ("", "/", "/guess"):
+            with pytest.raises(InvalidHandshake), connect(f"ws://127.0.0.1:{client.port}{path}", proxy=None):
+                pass
+        with connect(f"ws://127.0.0.1:{client.port}/secret", proxy=None) as line:
+            say(line, {"type": "connect", "protocol_version": "1.0"})
+            assert client.describe(TASK).name == "agent"
+
+
 def wait_until(condition: Callable[[], bool], seconds: float = 3.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
