@@ -9,9 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from agent_support import HERE, TASK, an_episode, free_port, observations, play
+from agent_support import HERE, SENSORS, TASK, an_episode, free_port, observations, play
 
 from nav_eval.agents import (
+    ANSWER,
+    TEXT,
+    ActionSpec,
     AgentClient,
     AgentFailure,
     ClientSettings,
@@ -19,11 +22,14 @@ from nav_eval.agents import (
     Health,
     Observation,
     Outcome,
+    SensorSpec,
+    TaskInterface,
     connect,
 )
 from nav_eval.agents.grpc_client import GrpcAgentClient
 from nav_eval.agents.grpc_sessions import StreamSession, UnarySession
 from nav_eval.agents.process import ProcessAgentClient
+from nav_eval.dataset.episode import Pose
 
 pytestmark = pytest.mark.integration
 
@@ -144,6 +150,44 @@ def drawn(session: EpisodeSession, moment: Observation) -> Observation:
     for name, array in moment.sensors.items():
         arrays[name][...] = array
     return replace(moment, sensors=arrays)
+
+
+LOCALIZER = """
+import zlib
+from nav_eval_sdk import Action, Agent, Pose, serve
+
+class Localizer(Agent):
+    sensors = {"rgb": ["png"], "goal": [], "depth": ["jpeg", "png"]}
+
+    def act(self, observation):
+        assert observation.texts == {"goal": "椅子"} and set(observation) == {"rgb", "depth"}
+        assert observation.episode.task.sensors["goal"].dtype == "text"
+        x = zlib.crc32(observation["rgb"].tobytes()) % 1000 / 7
+        z = zlib.crc32(observation["depth"].tobytes()) % 1000 / 7
+        return Action("answer", poses=(Pose((x, 0.5, z), (0.0, 0.6, 0.0, 0.8)), Pose((0.0, 0.0, 0.0))))
+
+serve(Localizer)
+"""
+
+
+@pytest.mark.parametrize("protocol", ["grpc", "rest", "websocket"])
+def test_words_pictures_and_poses_arrive_as_they_are(protocol: str, spawn: Callable) -> None:
+    port = free_port()
+    scheme = {"grpc": "grpc", "rest": "http", "websocket": "ws"}[protocol]
+    goal = SensorSpec(kind="objectgoal", dtype=TEXT)
+    task = TaskInterface(name="localization", sensors={**SENSORS, "goal": goal}, actions={ANSWER: ActionSpec()})
+    told = f"ws://127.0.0.1:{port}" if protocol == "websocket" else f"127.0.0.1:{port}"
+    with connect(f"{scheme}://127.0.0.1:{port}", INLINE) as client:
+        spawn(LOCALIZER, NAV_EVAL_PROTOCOL=protocol, NAV_EVAL_ADDRESS=told)
+        client.describe(task)
+        assert set(client.task.sensors) == {"rgb", "depth", "goal"}
+        session = client.open_episode(an_episode())
+        (moment,) = observations(5, 1)
+        sensors = {name: moment.sensors[name] for name in ("rgb", "depth")}
+        (answer,) = session.act(replace(moment, sensors=sensors, texts={"goal": "椅子"}))
+        session.end(Outcome())
+    x, z = (zlib.crc32(sensors[name].tobytes()) % 1000 / 7 for name in ("rgb", "depth"))
+    assert answer.poses == (Pose((x, 0.5, z), (0.0, 0.6, 0.0, 0.8)), Pose((0.0, 0.0, 0.0)))
 
 
 def test_an_agent_that_is_stuck_still_ends_when_told(spawn: Callable, tmp_path: Path) -> None:
