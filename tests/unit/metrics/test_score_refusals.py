@@ -99,7 +99,7 @@ def test_lh_vln(
         ({"distances_to_goal": [1.0, float("nan")]}, "at `$.distances_to_goal[1]`"),
         ({"reference_path": [[0, 0, float("inf")]]}, "at `$.reference_path[0][2]`"),
         ({"stopped": 1}, "Expected `bool`"),
-        ({"episode_id": 7}, "Expected `str`"),
+        ({"episode_id": None}, "Expected `int | str`"),
     ],
     ids=str,
 )

@@ -13,7 +13,7 @@ Metres: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
 
 
-def require_unique_ids(ids: Iterable[str | None], *, path: object) -> None:
+def require_unique_ids(ids: Iterable[str | int | None], *, path: object) -> None:
     """An episode that stands twice in a file would count twice."""
     known = [episode_id for episode_id in ids if episode_id is not None]
     if len(set(known)) == len(known):

@@ -28,7 +28,7 @@ class TaskLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One task; other keys of a run's `episodes.jsonl` are ignored."""
 
     subtasks: Annotated[list[SubtaskLine], msgspec.Meta(min_length=1)]
-    episode_id: str | None = None
+    episode_id: str | int | None = None
 
 
 def score_file(path: Path, options: ScoringOptions) -> dict[str, float | None]:
@@ -37,7 +37,7 @@ def score_file(path: Path, options: ScoringOptions) -> dict[str, float | None]:
     return {name: _finite(value) for name, value in scores._asdict().items()}
 
 
-def score_lines(path: Path, options: ScoringOptions) -> list[dict[str, str | float | None]]:
+def score_lines(path: Path, options: ScoringOptions) -> list[dict[str, str | int | float | None]]:
     """The numbers of every line alone."""
     tasks = _read(path)
     columns = score_each(_table(tasks, path), options)

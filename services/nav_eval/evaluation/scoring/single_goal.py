@@ -33,7 +33,7 @@ METRIC_NAMES = (
 class EpisodeLine(msgspec.Struct, frozen=True, kw_only=True):
     """One episode as it stands in the file."""
 
-    episode_id: str
+    episode_id: str | int
     trajectory: list[Vec3]
     """Positions, the start first."""
     stopped: bool
@@ -53,7 +53,7 @@ class FileScores(msgspec.Struct, frozen=True, kw_only=True):
     left_out: dict[str, int]
 
 
-def score_lines(path: Path) -> list[dict[str, str | float | None]]:
+def score_lines(path: Path) -> list[dict[str, str | int | float | None]]:
     """The numbers of every episode; null where it has none (no reference path, goal out of reach)."""
     episodes = jsonl.read_lines(path, EpisodeLine)
     if not episodes:
