@@ -1,0 +1,185 @@
+"""A benchmark as a Gymnasium environment: the researcher's bits are the evaluator's bits."""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from nav_eval.cache import cache_folder
+from nav_eval.config import BenchmarkConfig, load_benchmark
+from nav_eval.config.schema import ImageGoalSensor
+from nav_eval.dataset.dataset import TaskDataset
+from nav_eval.dataset.episode import Episode, Vec3
+from nav_eval.envs.playlist import Order, Playlist
+from nav_eval.envs.rewards import RewardOptions
+from nav_eval.envs.rollout import NeedsReset, Rollout
+from nav_eval.envs.spaces import action_reader, observation_space
+from nav_eval.errors import ConfigError
+from nav_eval.evaluation.episodes import load_episodes
+from nav_eval.simulator.base import Observations, Places, SimulatorSetup
+from nav_eval.simulator.sensors import SensorValue, TextValue
+
+Observed = dict[str, Any]
+Info = dict[str, Any]
+
+RENDER_MODES = ("rgb_array",)
+
+
+class NavEnv(gymnasium.Env[Observed, Any]):
+    """Plays the episodes of a benchmark, one per `reset`.
+
+    `terminated` is the agent's own (last) stop, `truncated` the step limit. `info` has `step`,
+    `distance_to_goal`, `collided` and `is_success` at every step, `episode_id` and `scene_id` after a reset,
+    and `metrics`, the benchmark's own, once the episode is over.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": list(RENDER_MODES), "render_fps": 10}  # type: ignore[misc]
+
+    def __init__(
+        self,
+        benchmark: BenchmarkConfig | str | Path,
+        *,
+        task: str | None = None,
+        overrides: Sequence[str] = (),
+        sensors: Sequence[str] | None = None,
+        control: str | None = None,
+        reward: RewardOptions | Mapping[str, float] | None = None,
+        order: Order = "shuffled",
+        run_seed: int = 0,
+        cache: Path | str | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        """`sensors` are the ones that are delivered, and therefore drawn; all of the benchmark's if None."""
+        if render_mode not in (None, *RENDER_MODES):
+            raise ConfigError(f"render_mode is {render_mode!r}; it is one of {', '.join(RENDER_MODES)}.")
+        self.render_mode = render_mode
+        self.benchmark = open_benchmark(benchmark, task=task, overrides=overrides)
+        self.episodes: TaskDataset = load_episodes(self.benchmark)
+        self.observation_space: spaces.Dict = observation_space(self.benchmark, self.episodes, sensors=sensors)
+        self.actions = action_reader(self.benchmark.task, control=control)
+        self.action_space = self.actions.space
+        self._playlist = Playlist(self.episodes, order=order)
+        setup = SimulatorSetup(
+            benchmark=self.benchmark, cache=Path(cache) if cache else cache_folder(), run_seed=run_seed
+        )
+        self._rollout = Rollout(setup, sensors=list(self.observation_space), options=RewardOptions.of(reward))
+        suite = self.benchmark.sensors()
+        #: the simulator takes a goal's picture once, and hands out the same array at every step
+        self._kept = {name for name, sensor in suite.items() if isinstance(sensor, ImageGoalSensor)}
+        self._last: Observed = {}
+        self._path: list[Vec3] = []
+        self._screen: Any = None  # needs pillow, so it is made by the first `render`
+        #: arrays that observations are written into, instead of fresh ones; the last of an episode may have its own
+        self.places: Places | None = None
+        self.last_places: Places | None = None
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observed, Info]:
+        """Begin the next episode, or the one that `options["episode_id"]` names; a seed begins a new order."""
+        super().reset(seed=seed)
+        if seed is not None:
+            self._playlist.restart()
+        episode = self._chosen(options or {})
+        observations = self._rollout.begin(episode, out=self.places)
+        self._path = [self._rollout.state.position]
+        self._last = self._delivered(observations, self.places)
+        info = {"episode_id": episode.episode_id, "scene_id": episode.scene_id}
+        return dict(self._last), info | self._info(is_success=False)
+
+    def step(self, action: Any) -> tuple[Observed, float, bool, bool, Info]:  # noqa: ANN401 - whatever a policy returns
+        stepped = self._rollout.act(*self.actions.read(action))
+        places = self.last_places if stepped.over and self.last_places is not None else self.places
+        self._path.append(self._rollout.state.position)
+        self._last = self._delivered(self._rollout.observe(out=places), places)
+        info = self._info(is_success=stepped.success)
+        if stepped.over:
+            info["metrics"] = self._metrics()
+        return dict(self._last), stepped.reward, stepped.terminated, stepped.truncated, info
+
+    def render(self) -> NDArray[np.uint8] | None:
+        """The cameras and the map, height × width × 3."""
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() shows nothing: make the environment with render_mode='rgb_array'.")
+            return None
+        if not self._path:
+            raise NeedsReset
+        from nav_eval.envs.screen import Screen, Sight
+
+        self._screen = self._screen or Screen(self.benchmark)
+        episode = self._rollout.episode
+        goals = tuple(goal for subtask in episode.subtasks for goal in subtask.goals) or episode.goals
+        sight = Sight(
+            cameras=self._last,
+            ground=self._rollout.ground,
+            path=self._path,
+            state=self._rollout.state,
+            goals=[goal.position for goal in goals],
+        )
+        picture: NDArray[np.uint8] = self._screen.draw(sight)
+        return picture
+
+    def close(self) -> None:
+        """May be called again and again."""
+        self._rollout.close()
+        self._path, self._last = [], {}
+
+    @property
+    def episode(self) -> Episode:
+        """The current episode, private half included."""
+        return self._rollout.episode
+
+    @property
+    def rollout(self) -> Rollout:
+        """What the environment plays: the agent's exact state, the ground, the distance to the goal."""
+        return self._rollout
+
+    def _chosen(self, options: dict[str, Any]) -> Episode:
+        name = options.get("episode_id")
+        return self._playlist.next(self.np_random) if name is None else self.episodes.by_id(name)
+
+    def _delivered(self, observations: Observations, places: Places | None) -> Observed:
+        """Readings as the spaces have them, each in an array of its own or in its place."""
+        given = places or {}
+        return {name: self._reading(name, observations[name], given.get(name)) for name in self.observation_space}
+
+    def _reading(self, name: str, value: SensorValue, place: NDArray[Any] | None) -> str | NDArray[Any]:
+        if isinstance(value, TextValue):
+            return value.text
+        if place is None:
+            return value.copy() if name in self._kept else value
+        if value is not place:  # it was not written there in the first place
+            np.copyto(place, value)
+        return place
+
+    def _info(self, *, is_success: bool) -> Info:
+        rollout = self._rollout
+        return {
+            "step": rollout.steps,
+            "distance_to_goal": rollout.distance,
+            "collided": rollout.state.collided,
+            "is_success": is_success,
+        }
+
+    def _metrics(self) -> dict[str, float]:
+        """Those that have a value; the clock is left out, so that equal seeds give equal infos."""
+        metrics = self._rollout.result.metrics
+        return {name: float(v) for name, v in metrics.items() if v is not None and math.isfinite(v) and name != "time"}
+
+
+def open_benchmark(
+    benchmark: BenchmarkConfig | str | Path, *, task: str | None, overrides: Sequence[str] = ()
+) -> BenchmarkConfig:
+    """A benchmark by name, by file, or as it is; refuses one of another task."""
+    if isinstance(benchmark, BenchmarkConfig):
+        if overrides:
+            raise ConfigError("Overrides change a benchmark that is loaded by name or file, not a resolved one.")
+        config = benchmark
+    else:
+        config = load_benchmark(str(benchmark), overrides=overrides)
+    if task is not None and config.task.type != task:
+        raise ConfigError(f"This environment plays {task!r}; the benchmark {config.name!r} is {config.task.type!r}.")
+    return config

@@ -1,0 +1,244 @@
+"""Many environments at once, in several processes, with one copy of a picture at most.
+
+A worker's renderer draws straight into shared memory; `step` returns a copy of that memory, or with
+`copy=False` the memory itself, valid until the next call. Everything else is what Gymnasium's own vector
+environments do, so that `NavVectorEnv` and `SyncVectorEnv` of the same environments agree to the last bit.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import ArrayLike, NDArray
+
+from nav_eval.cache import cache_folder
+from nav_eval.config import BenchmarkConfig
+from nav_eval.envs.env import NavEnv, open_benchmark
+from nav_eval.envs.playlist import Order, Playlist
+from nav_eval.envs.rewards import RewardOptions
+from nav_eval.envs.rollout import NeedsReset
+from nav_eval.envs.spaces import NoSuchAction, action_reader, observation_space
+from nav_eval.envs.vector.memory import ACTION, FINAL, INFO, OBSERVATION, STEP, layout_of
+from nav_eval.envs.vector.messages import Began, Command, Ended, Start
+from nav_eval.envs.vector.workers import Workers
+from nav_eval.errors import ConfigError
+from nav_eval.evaluation.episodes import load_episodes
+
+Batch = dict[str, Any]
+Stepped = tuple[Batch, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]
+
+
+class NavVectorEnv(VectorEnv[Batch, ArrayLike, NDArray[Any]]):
+    """`num_envs` environments of one benchmark in `workers` processes (by default one per core)."""
+
+    def __init__(
+        self,
+        benchmark: BenchmarkConfig | str | Path,
+        *,
+        num_envs: int = 1,
+        workers: int | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        copy: bool = True,
+        task: str | None = None,
+        overrides: Sequence[str] = (),
+        sensors: Sequence[str] | None = None,
+        control: str | None = None,
+        reward: RewardOptions | Mapping[str, float] | None = None,
+        order: Order = "shuffled",
+        run_seed: int = 0,
+        cache: Path | str | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        config = open_benchmark(benchmark, task=task, overrides=overrides)
+        episodes = load_episodes(config)
+        Playlist(episodes, order=order)  # refuses a wrong order here rather than in every worker
+        self.num_envs = _at_least_one("num_envs", num_envs)
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.copy = copy
+        self.render_mode = render_mode
+        self.metadata = {**NavEnv.metadata, "autoreset_mode": self.autoreset_mode}
+        self.single_observation_space: spaces.Dict = observation_space(config, episodes, sensors=sensors)
+        self.single_action_space = action_reader(config.task, control=control).space
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._texts = {
+            name: [""] * num_envs
+            for name, space in self.single_observation_space.items()
+            if isinstance(space, spaces.Text)
+        }
+        self._begun = np.zeros(num_envs, np.bool_)  #: has ever begun an episode
+        self._over = np.zeros(num_envs, np.bool_)  #: waits for a reset
+        self._pending = False
+        options = RewardOptions.of(reward)
+        env = {
+            "sensors": list(self.single_observation_space),
+            "control": control,
+            "reward": {name: getattr(options, name) for name in options.__dataclass_fields__},
+            "order": order,
+            "run_seed": run_seed,
+            "cache": str(cache or cache_folder()),
+            "render_mode": render_mode,
+        }
+        self._workers = Workers(
+            layout_of(
+                num_envs,
+                self.single_observation_space,
+                self.single_action_space,
+                with_final=self.autoreset_mode is AutoresetMode.SAME_STEP,
+            ),
+            count=min(_at_least_one("workers", workers or os.cpu_count() or 1), num_envs),
+            order={
+                "benchmark": config.model_dump(mode="json"),
+                "env": env,
+                "autoreset": self.autoreset_mode.value,
+            },
+        )
+        self._memory = self._workers.memory
+        self._workers.greet()
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Batch, dict[str, Any]]:
+        """Begin episodes everywhere, or where `options["reset_mask"]` is true.
+
+        Environment `i` gets the seed `seed + i`, or the i-th of several. `options["episode_ids"]` names an
+        episode, or None, per environment.
+        """
+        self._refuse_pending()
+        mask = self._mask(options or {})
+        names = _as_many(self.num_envs, "episode_ids", (options or {}).get("episode_ids"))
+        seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else seed
+        seeds = _as_many(self.num_envs, "seed", seeds)
+        starts = [Start(env=i, seed=seeds[i], episode_id=names[i]) for i in np.flatnonzero(mask).tolist()]
+        self._workers.reset(
+            [Command(name="reset", starts=[s for s in starts if s.env in run]) for run in self._workers.runs]
+        )
+        began = [event for reply in self._workers.collect() for event in reply.began]
+        self._begun |= mask
+        self._over &= ~mask
+        infos = self._numbers(mask)
+        self._note_beginnings(infos, began)
+        return self._observations(), infos
+
+    def step(self, actions: ArrayLike) -> Stepped:
+        """One action per environment."""
+        self.step_async(actions)
+        return self.step_wait()
+
+    def step_async(self, actions: ArrayLike) -> None:
+        """Let the environments step while you do something else."""
+        self._refuse_pending()
+        waiting = ~self._begun | (self._over if self.autoreset_mode is AutoresetMode.DISABLED else False)
+        if waiting.any():
+            which = ", ".join(map(str, np.flatnonzero(waiting)))
+            raise NeedsReset(f"The episodes of these environments are over or have not begun, reset them: {which}.")
+        np.copyto(self._memory[ACTION], self._checked(actions))
+        self._workers.step()
+        self._pending = True
+
+    def step_wait(self) -> Stepped:
+        """What came of `step_async`."""
+        if not self._pending:
+            raise NeedsReset("step_wait has nothing to wait for; call step_async first.")
+        self._pending = False
+        replies = self._workers.collect()
+        reward, terminated, truncated = (self._memory[name].copy() for name in STEP)
+        self._over = terminated | truncated
+        infos = self._numbers(np.ones(self.num_envs, np.bool_))
+        self._note_endings(infos, [event for reply in replies for event in reply.ended])
+        self._note_beginnings(infos, [event for reply in replies for event in reply.began])
+        return self._observations(), reward, terminated, truncated, infos
+
+    def render(self) -> tuple[NDArray[np.uint8], ...] | None:
+        """One picture per environment."""
+        self._refuse_pending()
+        return None if self.render_mode is None else tuple(self._workers.render())
+
+    def close_extras(self, **_: object) -> None:
+        """End the processes."""
+        if hasattr(self, "_workers"):  # a constructor that refuses has none
+            self._workers.close()
+
+    def _observations(self) -> Batch:
+        """Pictures and numbers from memory, texts as they were last sent; in the order of the space."""
+        arrays = self._memory.under(OBSERVATION)
+        return {
+            name: tuple(self._texts[name]) if name in self._texts else self._given(arrays[name])
+            for name in self.single_observation_space
+        }
+
+    def _given(self, array: NDArray[Any]) -> NDArray[Any]:
+        return array.copy() if self.copy else array
+
+    def _numbers(self, mask: NDArray[np.bool_]) -> dict[str, Any]:
+        """The numeric infos of the environments in the mask."""
+        infos: dict[str, Any] = {}
+        for name in INFO:
+            infos[name] = np.where(mask, self._memory[name], np.zeros((), self._memory[name].dtype))
+            infos[f"_{name}"] = mask.copy()
+        return infos
+
+    def _note_beginnings(self, infos: dict[str, Any], began: Sequence[Began]) -> None:
+        for event in began:
+            for name, text in event.texts.items():
+                self._texts[name][event.env] = text
+            self._add_info(infos, {"episode_id": event.episode_id, "scene_id": event.scene_id}, event.env)
+
+    def _note_endings(self, infos: dict[str, Any], ended: Sequence[Ended]) -> None:
+        """What episodes ended with: apart from what the next ones begin with, where that is the same step."""
+        for event in ended:
+            info: dict[str, Any] = {"metrics": event.metrics}
+            if self.autoreset_mode is AutoresetMode.SAME_STEP:
+                numbers = {name: self._memory[FINAL + name][event.env].item() for name in INFO}
+                info = {"final_info": numbers | info, "final_obs": self._final(event.env)}
+            self._add_info(infos, info, event.env)
+
+    def _final(self, env: int) -> Batch:
+        arrays = self._memory.row(FINAL + OBSERVATION, env)
+        return {
+            name: self._texts[name][env] if name in self._texts else self._given(arrays[name])
+            for name in self.single_observation_space
+        }
+
+    def _checked(self, actions: ArrayLike) -> NDArray[Any]:
+        given = np.asarray(actions)
+        room = self._memory[ACTION]
+        if given.shape != room.shape or not np.can_cast(given.dtype, room.dtype, "same_kind"):
+            raise NoSuchAction(
+                f"step wants one action per environment, {room.dtype}{room.shape}; got {given.dtype}{given.shape}."
+            )
+        return given
+
+    def _mask(self, options: dict[str, Any]) -> NDArray[np.bool_]:
+        mask = options.get("reset_mask")
+        if mask is None:
+            return np.ones(self.num_envs, np.bool_)
+        if not isinstance(mask, np.ndarray) or mask.shape != (self.num_envs,) or mask.dtype != np.bool_:
+            raise ConfigError(f"reset_mask must be a bool array of shape ({self.num_envs},), got {mask!r}.")
+        if not mask.any():
+            raise ConfigError("reset_mask names no environment; leave the call out.")
+        return mask.copy()
+
+    def _refuse_pending(self) -> None:
+        if self._pending:
+            raise NeedsReset("A step is under way; call step_wait first.")
+
+
+def _at_least_one(name: str, value: int) -> int:
+    if value < 1:
+        raise ConfigError(f"{name} is {value}; it must be at least 1.")
+    return value
+
+
+def _as_many(count: int, name: str, values: Sequence[Any] | None) -> Sequence[Any]:
+    """One value per environment; None for all where nothing is given."""
+    if values is None:
+        return [None] * count
+    if len(values) != count:
+        raise ConfigError(f"{name} must have one entry per environment, {count}; got {len(values)}.")
+    return values

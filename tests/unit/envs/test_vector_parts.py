@@ -1,0 +1,121 @@
+"""The parts of the vector environment in one process: who writes where, and how often a picture is copied."""
+
+import multiprocessing
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+
+from nav_eval.config import BenchmarkConfig
+from nav_eval.envs.env import NavEnv
+from nav_eval.envs.vector import NavVectorEnv
+from nav_eval.envs.vector import env as vector_env
+from nav_eval.envs.vector.memory import ALIGNMENT, Layout, SharedArrays
+from nav_eval.envs.vector.messages import Command, Reply
+from nav_eval.envs.vector.worker import Crew
+from nav_eval.envs.vector.workers import _dealt
+from nav_eval.simulator.rendering import Renderer
+
+
+class WorkersHere:
+    """`Workers` without processes, so that addresses can be compared."""
+
+    def __init__(self, layout: Layout, *, count: int, order: dict[str, Any]) -> None:
+        self.memory = SharedArrays.create(layout, multiprocessing.get_context("spawn"))
+        self.runs = [range(layout.num_envs)]
+        benchmark = BenchmarkConfig.model_validate(order["benchmark"])
+        envs = {index: NavEnv(benchmark, **order["env"]) for index in self.runs[0]}
+        self._crew = Crew(envs, self.memory, AutoresetMode(order["autoreset"]))
+        self._replies: list[Reply] = []
+
+    def greet(self) -> None:
+        pass
+
+    def reset(self, commands: list[Command]) -> None:
+        self._replies = [self._crew.reset(command.starts) for command in commands]
+
+    def step(self) -> None:
+        self._replies = [self._crew.step()]
+
+    def collect(self) -> list[Reply]:
+        return [msgspec.json.decode(msgspec.json.encode(reply), type=Reply) for reply in self._replies]
+
+    def close(self) -> None:
+        self._crew.close()
+
+
+@pytest.fixture
+def here(monkeypatch, task_benchmark, tmp_path) -> Callable[..., NavVectorEnv]:
+    monkeypatch.setattr(vector_env, "Workers", WorkersHere)
+
+    def make(*overrides: str, **settings: Any) -> NavVectorEnv:
+        return NavVectorEnv(task_benchmark("lh_vln", *overrides), cache=tmp_path / "cache", **settings)
+
+    return make
+
+
+def address(array: np.ndarray) -> int:
+    return array.ctypes.data
+
+
+@pytest.mark.parametrize(("copy", "copies"), [(True, 1), (False, 0)])
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_a_picture_is_copied_at_most_once(copy, copies, mode, here, monkeypatch) -> None:
+    """Follow every picture from where the renderer wrote it to where the user reads it."""
+    drawn: list[int] = []
+    render = Renderer.render
+
+    def spy(self, camera, channels, out=None):
+        frame = render(self, camera, channels, out)
+        drawn.extend(address(a) for a in (frame.rgb, frame.depth, frame.semantic) if a is not None)
+        return frame
+
+    monkeypatch.setattr(Renderer, "render", spy)
+    cameras = ["rgb_left", "rgb_front", "depth_front", "semantic_front"]
+    env = here(num_envs=2, sensors=cameras, copy=copy, autoreset_mode=mode)
+    env.reset(seed=0)
+    for _ in range(3):
+        drawn.clear()
+        observations, *_ = env.step(np.array([2, 1]))
+        assert len(drawn) == 2 * len(cameras)
+        for name in cameras:
+            for index in range(2):
+                in_memory = address(env._memory[f"observation/{name}"][index])
+                assert in_memory in drawn  # no copy on the way into shared memory
+                journey = {in_memory, address(observations[name][index])}
+                assert len(journey) - 1 == copies
+    env.close()
+
+
+def test_the_last_picture_of_an_episode_has_its_own_place(here) -> None:
+    env = here("evaluation.max_steps=2", num_envs=1, sensors=["rgb_front"], copy=False, autoreset_mode="SameStep")
+    env.reset(seed=0)
+    env.step(np.array([1]))
+    observations, _, _, truncated, infos = env.step(np.array([1]))
+    assert truncated[0]
+    final = infos["final_obs"][0]["rgb_front"]
+    assert address(final) == address(env._memory["final/observation/rgb_front"][0])
+    assert not np.array_equal(final, observations["rgb_front"][0])
+
+
+def test_rows_do_not_share_cache_lines() -> None:
+    layout = Layout(num_envs=3, arrays={"a": ("bool", ()), "b": ("float64", (2, 5)), "c": ("uint8", (7,))})
+    memory = SharedArrays(layout, bytearray(layout.size))
+    assert all(offset % ALIGNMENT == 0 for offset in layout.offsets.values())
+    for value, name in enumerate(layout.arrays, start=1):
+        memory[name][:] = value == 1 or value
+    assert memory["a"].all()
+    assert (memory["b"] == 2).all()
+    assert (memory["c"] == 3).all()
+    assert memory["b"].shape == (3, 2, 5)
+
+
+@pytest.mark.parametrize("environments", [1, 2, 5, 16])
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_environments_are_dealt_out_evenly(environments, workers) -> None:
+    runs = _dealt(environments, min(workers, environments))
+    assert [index for run in runs for index in run] == list(range(environments))
+    assert max(map(len, runs)) - min(map(len, runs)) <= 1
