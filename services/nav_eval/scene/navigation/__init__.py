@@ -4,6 +4,7 @@
 files; `OpenPlane` is a floor without end. All three are a `Ground`.
 """
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -50,4 +51,24 @@ def build_navigation(
     return NavigationMesh(surface=surface, shape=shape, islands=islands)
 
 
-__all__ = ["AgentShape", "DistanceField", "Geometry", "Ground", "OpenPlane", "StepResult", "build_navigation"]
+def read_navmesh(path: Path) -> "NavigationMesh":
+    """The navigation mesh of one of Habitat's `.navmesh` files."""
+    from nav_eval.scene.navigation.detour import read_detour
+    from nav_eval.scene.navigation.mesh import NavigationMesh
+    from nav_eval.scene.navigation.resampling import resample
+
+    detour = read_detour(path)
+    surface, islands = resample(detour)
+    return NavigationMesh(surface=surface, shape=detour.shape, islands=islands)
+
+
+__all__ = [
+    "AgentShape",
+    "DistanceField",
+    "Geometry",
+    "Ground",
+    "OpenPlane",
+    "StepResult",
+    "build_navigation",
+    "read_navmesh",
+]

@@ -26,7 +26,7 @@ class Clearance(NamedTuple):
 
 
 @kernel
-def _spread(
+def spread_clearance(
     spans: Spans, sightings: Sightings, outlines: Outlines, farthest: float
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     total = len(spans.floor)
@@ -65,5 +65,5 @@ def _spread(
 def measure_clearance(spans: Spans, sightings: Sightings, outlines: Outlines, shape: AgentShape) -> Clearance:
     """The clearance of every span, exact up to the radius and a little beyond."""
     farthest = shape.radius / shape.spacing + 2.0 * math.sqrt(2.0)
-    distance, blocker = _spread(spans, sightings, outlines, farthest)
+    distance, blocker = spread_clearance(spans, sightings, outlines, farthest)
     return Clearance((distance * shape.spacing).astype(np.float32), blocker)

@@ -142,7 +142,7 @@ def _sag(sites: _Sites, node: int, beside: int, other: int) -> float:
     near_u, near_v = sites.u[other] - sites.u[beside], sites.v[other] - sites.v[beside]
     part = math.sqrt((near_u * near_u + near_v * near_v) / max(du * du + dv * dv, 1e-300))
     rise, near_rise = sites.grade[node] - sites.grade[other], sites.grade[beside] - sites.grade[other]
-    return abs(part * rise - near_rise)
+    return float(abs(part * rise - near_rise))
 
 
 @kernel

@@ -72,7 +72,8 @@ def _best_neighbour(spans: Spans, span: int, column: int, height: float, climb: 
 
 
 @kernel
-def _link(spans: Spans, tiling: Tiling, height: float, climb: float) -> None:
+def link_spans(spans: Spans, tiling: Tiling, height: float, climb: float) -> None:
+    """Fill in the links of every span."""
     for span in range(len(spans.floor)):
         for direction in range(4):
             step_i = (1 - direction) * (1 - direction % 2)
@@ -97,5 +98,5 @@ def find_spans(solids: Solids, binned: Binned, shape: AgentShape) -> Spans:
     total = int(first[-1])
     links = np.full((total, 4), -1, dtype=np.int32)
     spans = Spans(first, i[:total], j[:total], floor[:total], ceiling[:total], links)
-    _link(spans, binned.tiling, shape.height, shape.max_climb)
+    link_spans(spans, binned.tiling, shape.height, shape.max_climb)
     return spans

@@ -125,6 +125,20 @@ def _tile_references(
     return total
 
 
+def cover_triangles(
+    positions: NDArray[np.float32], triangles: NDArray[np.uint32], spacing: float
+) -> tuple[Tiling, NDArray[np.int64]]:
+    """The tiles that triangles reach and those beside them, and the first column of each."""
+    corner, shape = _extent(positions, triangles, spacing * TILE)
+    counts = np.zeros(shape, dtype=np.int64)
+    _tile_references(positions, triangles, spacing, corner, counts, np.empty(0, dtype=np.int32))
+    padded = np.pad(counts > 0, 1)
+    rows, columns = shape
+    grown = np.any([padded[y : y + rows, x : x + columns] for y in range(3) for x in range(3)], axis=0)
+    slots = _number_tiles(grown, spacing)
+    return Tiling(spacing, corner[0], corner[1], slots), _origins(slots, corner)
+
+
 def bin_triangles(positions: NDArray[np.float32], triangles: NDArray[np.uint32], spacing: float) -> Binned:
     """Sort the triangles into tiles."""
     corner, shape = _extent(positions, triangles, spacing * TILE)
@@ -138,10 +152,13 @@ def bin_triangles(positions: NDArray[np.float32], triangles: NDArray[np.uint32],
     ends = np.cumsum(counts).reshape(shape)
     members = np.empty(int(ends[-1, -1]), dtype=np.int32)
     _tile_references(positions, triangles, spacing, corner, ends, members)
+    first = np.append(ends[slots >= 0], len(members))
+    return Binned(Tiling(spacing, corner[0], corner[1], slots), _origins(slots, corner), first, members)
+
+
+def _origins(slots: NDArray[np.int32], corner: tuple[int, int]) -> NDArray[np.int64]:
     rows, places = np.nonzero(slots >= 0)
-    origins = np.stack([places + corner[0], rows + corner[1]], axis=1).astype(np.int64) * TILE
-    first = np.append(ends[rows, places], len(members))
-    return Binned(Tiling(spacing, corner[0], corner[1], slots), origins, first, members)
+    return np.stack([places + corner[0], rows + corner[1]], axis=1).astype(np.int64) * TILE
 
 
 def _extent(
@@ -160,7 +177,7 @@ def _extent(
 
 
 def _number_tiles(occupied: NDArray[np.bool_], spacing: float) -> NDArray[np.int32]:
-    """Stored tiles and their neighbours on the positive side, numbered row by row."""
+    """Stored tiles, numbered row by row."""
     count = int(occupied.sum())
     if count > MAX_TILES:
         raise NavigationError(
