@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-from nav_eval_sdk.checking.checks import CHECKS, Check, Context, Doubtful, Failed, NotApplicable
+from nav_eval_sdk.checking import acting, presence, robustness
+from nav_eval_sdk.checking.checks import Check, Context, Doubtful, Failed, NotApplicable
 from nav_eval_sdk.errors import SdkError
+
+CHECKS = (*presence.CHECKS, *acting.CHECKS, *robustness.CHECKS)
 
 PASS, WARN, FAIL, SKIP = "pass", "warn", "fail", "skip"
 LIMIT = "Raise your server's limit for messages (grpc.max_receive_message_length); it is 4 MB by default."
