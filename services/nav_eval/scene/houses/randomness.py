@@ -8,7 +8,6 @@ A draw knows its split. Ranges are cut into five bands and lists into even and o
 houses use one part and "unseen" houses the other, so that no measure, shade or texture is in both.
 """
 
-import hashlib
 from collections.abc import Sequence
 from typing import Literal, TypeVar, get_args
 
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nav_eval.errors import UnknownName
+from nav_eval.randomness import subseed
 
 T = TypeVar("T")
 Split = Literal["seen", "unseen"]
@@ -23,12 +23,6 @@ Split = Literal["seen", "unseen"]
 _SEEN_BANDS = (0, 2, 4)
 _UNSEEN_BANDS = (1, 3)
 _BAND_COUNT = 5
-
-
-def subseed(seed: int, *keys: str | int) -> int:
-    """A 128-bit seed that depends on all of its arguments and on nothing else."""
-    text = "/".join(str(part) for part in (seed, *keys))
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest(), "little")
 
 
 def checked_split(name: str) -> Split:

@@ -78,8 +78,7 @@ def write_house(house: House, folder: Path, *, detail: int = 0) -> HouseEntry:
             f"The house of seed {house.seed} ({house.split}, {house.plan.template}) is not sound: {broken[0]}. "
             "Please report it, and use another seed meanwhile."
         )
-    kind = "house" if house.split == "seen" else f"house_{house.split}"
-    path = folder / f"{kind}_{house.seed}.glb"
+    path = folder / house_file(house.seed, house.split)
     write_glb(house.scene, path)
     write_semantics(house.scene.semantics, semantics_path(path))
     return HouseEntry(
@@ -94,6 +93,11 @@ def write_house(house: House, folder: Path, *, detail: int = 0) -> HouseEntry:
         objects=len(house.scene.semantics.objects),
         triangles=len(house.scene.triangles),
     )
+
+
+def house_file(seed: int, split: str) -> str:
+    """The name of a house's file; seen and unseen houses of one seed are different houses."""
+    return f"house_{seed}.glb" if split == "seen" else f"house_{split}_{seed}.glb"
 
 
 def read_manifest(folder: Path) -> Manifest | None:
