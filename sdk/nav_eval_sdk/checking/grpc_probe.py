@@ -336,6 +336,6 @@ _OPTIONS = [
     ("grpc.enable_retries", 0),
     ("grpc.default_authority", "agent"),
     ("grpc.use_local_subchannel_pool", 1),
-    ("grpc.initial_reconnect_backoff_ms", 50),
+    ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 500),
 ]

@@ -191,8 +191,8 @@ def _channel_options(settings: ClientSettings) -> list[tuple[str, Any]]:
     return [
         ("grpc.max_send_message_length", -1),
         ("grpc.max_receive_message_length", settings.max_reply_bytes),
-        ("grpc.initial_reconnect_backoff_ms", 50),
-        ("grpc.min_reconnect_backoff_ms", 50),
+        ("grpc.initial_reconnect_backoff_ms", 100),
+        ("grpc.min_reconnect_backoff_ms", 100),
         ("grpc.max_reconnect_backoff_ms", 500),
         ("grpc.enable_http_proxy", 0),
         ("grpc.enable_retries", 0),  # a lost Act must not be sent twice behind our back
