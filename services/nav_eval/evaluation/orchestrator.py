@@ -8,6 +8,7 @@ from nav_eval.config.schema import BenchmarkConfig
 from nav_eval.evaluation.bench import Bench, Emit
 from nav_eval.evaluation.episode_manager import EpisodeManager
 from nav_eval.evaluation.episodes import load_episodes
+from nav_eval.evaluation.generation import ensure_generated
 from nav_eval.evaluation.interface import task_interface
 from nav_eval.evaluation.opening import open_agent
 from nav_eval.evaluation.parallel import ParallelExecutor
@@ -29,6 +30,7 @@ class EvaluationOrchestrator:
         self, benchmark: BenchmarkConfig, *, agent: str, out: Path, watcher: Watcher | None = None
     ) -> Report:
         """Play all episodes of a benchmark against the agent at an address."""
+        ensure_generated(benchmark, cache=self._cache)
         episodes = load_episodes(benchmark)
         runner = BenchmarkRunner(benchmark, episodes, out=out)
         run_seed = RunFolder(out).run_seed(benchmark)

@@ -10,6 +10,7 @@ may be meant become goals, and the words say "one of".
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from nav_eval.scene.model import Region, SceneObject, Semantics
 from nav_eval.simulator.episode_generation.words import (
@@ -110,9 +111,7 @@ class Describer:
         alike = min(zip(shared, options, strict=True), key=lambda pair: (len(pair[0]), pair[1].modifiers))
         return self._one_of(thing, *alike)
 
-    def _one_of(
-        self, thing: SceneObject, meant: tuple[SceneObject, ...], description: Description
-    ) -> Reference | None:
+    def _one_of(self, thing: SceneObject, meant: tuple[SceneObject, ...], description: Description) -> Reference | None:
         """Several things in one room of which any will do."""
         in_one_room = len({other.region for other in meant}) == 1 and self._names_one_room(description.room)
         alike = all(noun_of(other) == description.noun for other in meant)
@@ -157,7 +156,7 @@ class Describer:
         found = [thing for thing in self._things if thing.region == region_id and is_landmark(thing)]
         return sorted(found, key=lambda thing: -thing.size[0] * thing.size[1] * thing.size[2])
 
-    def _places(self, thing: SceneObject) -> Iterator[dict[str, str]]:
+    def _places(self, thing: SceneObject) -> Iterator[dict[str, Any]]:
         if "on" in thing.attributes and self._lies_on(thing):
             yield {"on": thing.attributes["on"]}
         nouns = [noun_of(other) for other in self._large(thing.region or "") if other is not thing]
@@ -189,7 +188,7 @@ class Describer:
             may_be_called(words.holds, other) for other in self._things if other.region == thing.region
         ):
             return False
-        return words.wall_colour is None or _sounds_like(words.wall_colour, self._walls.get(thing.region))
+        return words.wall_colour is None or _sounds_like(words.wall_colour, self._walls.get(region.region_id))
 
     def _is_beside(self, thing: SceneObject, noun: str, metres: float, *, sure: bool) -> bool:
         """Both stand on the floor; what lies on something is described by that."""
@@ -270,7 +269,7 @@ def top(thing: SceneObject) -> float:
     return thing.center[1] + thing.size[1] / 2
 
 
-def _looks(thing: SceneObject) -> list[dict[str, str]]:
+def _looks(thing: SceneObject) -> list[dict[str, Any]]:
     if "shows" in thing.attributes:
         return [{"shows": thing.attributes["shows"]}]
     if "colour" not in thing.attributes or {thing.category, noun_of(thing)} & COLOURLESS:
@@ -280,7 +279,7 @@ def _looks(thing: SceneObject) -> list[dict[str, str]]:
 
 def _sounds_like(colour: str, other: str | None) -> bool:
     """Shades of one colour are no help to tell walls apart."""
-    return other is not None and colour.split()[-1] == other.split()[-1]
+    return other is not None and colour.rsplit(maxsplit=1)[-1] == other.rsplit(maxsplit=1)[-1]
 
 
 def _words(description: Description, *, unique: bool) -> str:

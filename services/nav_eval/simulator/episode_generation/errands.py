@@ -46,7 +46,11 @@ BANKS: dict[Split, Bank] = {
             "find {x} and take {it} to {y}",
         ),
         two=("{a}, then {b}", "{a}. After that, {b}", "first {a}, then {b}", "{a} and afterwards {b}"),
-        three=("{a}, then {b}, and finally {c}", "first {a}, then {b}, and after that {c}", "{a}. Then {b}. Finally, {c}"),
+        three=(
+            "{a}, then {b}, and finally {c}",
+            "first {a}, then {b}, and after that {c}",
+            "{a}. Then {b}. Finally, {c}",
+        ),
         four=("{a}, then {b}. After that, {c}, and finally {d}", "first {a}, then {b}. Next, {c}, and finally {d}"),
         wrap=("{all}", "{all}", "please {all}", "I would like you to {all}"),
     ),
@@ -86,7 +90,10 @@ def instruction(errands: Sequence[Errand], draw: Draw) -> str:
     if len(said) > 1:
         joiner = draw.choice((bank.two, bank.three, bank.four)[len(said) - 2])
         joined = joiner.format(**dict(zip("abcd", said, strict=False)))
-    return ". ".join(sentence(part).removesuffix(".") for part in draw.choice(bank.wrap).format(all=joined).split(". ")) + "."
+    return (
+        ". ".join(sentence(part).removesuffix(".") for part in draw.choice(bank.wrap).format(all=joined).split(". "))
+        + "."
+    )
 
 
 def _said(errand: Errand, bank: Bank, draw: Draw) -> str:

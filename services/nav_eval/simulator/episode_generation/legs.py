@@ -3,8 +3,9 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-from nav_eval.dataset.episode import Goal, Subtask, Vec3
+from nav_eval.dataset.episode import Subtask, Vec3
 from nav_eval.geometry import straight_line
 from nav_eval.simulator.episode_generation.site import Site
 from nav_eval.simulator.episode_generation.targets import Target
@@ -34,7 +35,7 @@ class Leg:
     def metres(self) -> float:
         """What the expert walked."""
         positions = [state.position for state in self.walk.states]
-        return math.fsum(straight_line(a, b) for a, b in zip(positions, positions[1:], strict=False))
+        return math.fsum(straight_line(a, b) for a, b in pairwise(positions))
 
 
 def walked(site: Site, start: AgentState, points: Sequence[Vec3], *, limit: int) -> Leg | None:
@@ -72,7 +73,3 @@ def joined_corners(legs: Iterable[Leg]) -> tuple[Vec3, ...]:
     """The corners of all ways, one after the other."""
     corners = [corner for leg in legs for corner in leg.corners]
     return tuple(c for n, c in enumerate(corners) if n == 0 or c != corners[n - 1])
-
-
-def goal_positions(goals: Iterable[Goal]) -> list[Vec3]:
-    return [goal.position for goal in goals]

@@ -6,6 +6,7 @@ columns that it crosses. Glass does not block.
 """
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from nav_eval.dataset.episode import Vec3
 from nav_eval.scene.model import AlphaMode, Scene, SceneObject
 from nav_eval.scene.navigation.kernels import kernel
 
-COLUMN = 0.5  #: metres
+COLUMN = 0.25  #: metres
 NOTHING = 0
 #: where to look at a thing: its middle, and half-way from there to each of its sides
 _LOOK_AT = ((0, 0, 0), (0, 0.25, 0), (0.25, 0, 0), (-0.25, 0, 0), (0, 0, 0.25), (0, 0, -0.25), (0, -0.25, 0))
@@ -27,6 +28,7 @@ class _Columns(NamedTuple):
     corner: NDArray[np.float64]  # T × 3
     side_a: NDArray[np.float64]
     side_b: NDArray[np.float64]
+    height: NDArray[np.float64]  # T × 2, lowest and highest
     owner: NDArray[np.uint32]
     first: NDArray[np.int64]  # one more than columns
     member: NDArray[np.int32]
@@ -46,11 +48,13 @@ class Sight:
 
     def is_clear(self, start: Vec3, end: Vec3, *, ignoring: int = NOTHING) -> bool:
         """Whether nothing stands between two points; triangles of the object `ignoring` do not count."""
-        return not _blocked(self._columns, _floats(start), _floats(end), ignoring)
+        return bool(_any_clear(self._columns, _rows([start]), _rows([end]), ignoring)[0])
 
-    def sees(self, eye: Vec3, thing: SceneObject) -> bool:
-        """Whether some part of a thing can be seen from here, in whatever direction one looks."""
-        return any(self.is_clear(eye, point, ignoring=thing.object_id) for point in _points_on(thing))
+    def seen_from(self, eyes: Sequence[Vec3], thing: SceneObject) -> list[bool]:
+        """From which of these points some part of a thing can be seen, in whatever direction one looks."""
+        return [
+            bool(seen) for seen in _any_clear(self._columns, _rows(eyes), _rows(_points_on(thing)), thing.object_id)
+        ]
 
 
 def _points_on(thing: SceneObject) -> list[Vec3]:
@@ -69,6 +73,7 @@ def _sorted_into_columns(corners: NDArray[np.float64], owner: NDArray[np.uint32]
         np.ascontiguousarray(corners[:, 0]),
         np.ascontiguousarray(corners[:, 1] - corners[:, 0]),
         np.ascontiguousarray(corners[:, 2] - corners[:, 0]),
+        np.stack([corners[:, :, 1].min(axis=1), corners[:, :, 1].max(axis=1)], axis=1),
         np.ascontiguousarray(owner),
         first,
         member,
@@ -98,7 +103,21 @@ def _members(
 
 
 @kernel
-def _blocked(columns: _Columns, start: Vec3, end: Vec3, ignoring: int) -> bool:
+def _any_clear(
+    columns: _Columns, starts: NDArray[np.float64], ends: NDArray[np.float64], ignoring: int
+) -> NDArray[np.bool_]:
+    """For each start, whether the line to some end is clear."""
+    found = np.zeros(len(starts), dtype=np.bool_)
+    for place in range(len(starts)):
+        for end in range(len(ends)):
+            if not _blocked(columns, starts[place], ends[end], ignoring):
+                found[place] = True
+                break
+    return found
+
+
+@kernel
+def _blocked(columns: _Columns, start: NDArray[np.float64], end: NDArray[np.float64], ignoring: int) -> bool:
     """Walk from column to column along the line, and test what is in each."""
     du, dv = (end[0] - start[0]) / COLUMN, (end[2] - start[2]) / COLUMN
     u, v = (start[0] - columns.lower[0]) / COLUMN, (start[2] - columns.lower[1]) / COLUMN
@@ -107,11 +126,14 @@ def _blocked(columns: _Columns, start: Vec3, end: Vec3, ignoring: int) -> bool:
     across_v = math.inf if dv == 0.0 else ((j + 1 if dv > 0.0 else j) - v) / dv
     step_u = math.inf if du == 0.0 else abs(1.0 / du)
     step_v = math.inf if dv == 0.0 else abs(1.0 / dv)
+    bottom, top = min(start[1], end[1]), max(start[1], end[1])
     while True:
         if 0 <= i < columns.shape[0] and 0 <= j < columns.shape[1]:
             column = i * columns.shape[1] + j
             for place in range(columns.first[column], columns.first[column + 1]):
                 triangle = columns.member[place]
+                if columns.height[triangle, 0] > top or columns.height[triangle, 1] < bottom:
+                    continue
                 if columns.owner[triangle] == ignoring and ignoring != 0:
                     continue
                 if _crosses(columns, triangle, start, end):
@@ -127,11 +149,11 @@ def _blocked(columns: _Columns, start: Vec3, end: Vec3, ignoring: int) -> bool:
 
 
 @kernel
-def _crosses(columns: _Columns, triangle: int, start: Vec3, end: Vec3) -> bool:
+def _crosses(columns: _Columns, triangle: int, start: NDArray[np.float64], end: NDArray[np.float64]) -> bool:
     """Möller–Trumbore, for the open line between two points."""
     dx, dy, dz = end[0] - start[0], end[1] - start[1], end[2] - start[2]
-    ax, ay, az = columns.side_a[triangle]
-    bx, by, bz = columns.side_b[triangle]
+    ax, ay, az = columns.side_a[triangle, 0], columns.side_a[triangle, 1], columns.side_a[triangle, 2]
+    bx, by, bz = columns.side_b[triangle, 0], columns.side_b[triangle, 1], columns.side_b[triangle, 2]
     px, py, pz = dy * bz - dz * by, dz * bx - dx * bz, dx * by - dy * bx
     determinant = ax * px + ay * py + az * pz
     if abs(determinant) < 1e-12:
@@ -147,8 +169,8 @@ def _crosses(columns: _Columns, triangle: int, start: Vec3, end: Vec3) -> bool:
     if v < 0.0 or u + v > 1.0:
         return False
     t = (bx * qx + by * qy + bz * qz) / determinant
-    return 1e-6 < t < 1.0 - 1e-6
+    return bool(1e-6 < t < 1.0 - 1e-6)
 
 
-def _floats(point: Vec3) -> Vec3:
-    return (float(point[0]), float(point[1]), float(point[2]))
+def _rows(points: Sequence[Vec3]) -> NDArray[np.float64]:
+    return np.array(points, dtype=np.float64).reshape(-1, 3)

@@ -1,5 +1,6 @@
 """A scene as the generator sees it: where one can stand, what can be seen from there, and who walks."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,13 +15,15 @@ from nav_eval.scene.navigation.angles import FULL_TURN, microdegrees
 from nav_eval.simulator.actions import Body
 from nav_eval.simulator.episode_generation.descriptions import Describer
 from nav_eval.simulator.episode_generation.sight import Sight
-from nav_eval.simulator.episode_generation.standing import is_inside, standing_places
+from nav_eval.simulator.episode_generation.standing import RING, Beside, Lattice, is_inside, spread_out
 from nav_eval.simulator.expert import Expert, Walk
 from nav_eval.simulator.motion import AgentState, quaternion_of, turned
 from nav_eval.simulator.scene_manager import Place
 
 #: the expert stops well inside the success distance, as the oracle does
 MARGIN = 0.75
+LATTICE = 0.125  #: metres between places that are considered beside a thing
+REACH = 1.0  #: metres from a thing's footprint; farther is not beside
 _AHEAD = (0.0, -1.0)
 
 
@@ -50,6 +53,10 @@ class Surroundings:
     @cached_property
     def regions(self) -> dict[str, Region]:
         return {region.region_id: region for region in self.semantics.regions}
+
+    @cached_property
+    def lattice(self) -> Lattice:
+        return Lattice(self.ground, self.semantics, spacing=LATTICE)
 
     def region_at(self, position: Vec3) -> Region | None:
         """The room that a place is in."""
@@ -96,15 +103,33 @@ class Site:
     def places_beside(self, thing: SceneObject) -> tuple[Vec3, ...]:
         """Where one stands right beside a thing and sees it; empty where nobody can."""
         if thing.object_id not in self._places:
-            self._places[thing.object_id] = standing_places(thing, self)
+            self._places[thing.object_id] = spread_out(self._nearest_in_sight(thing))
         return self._places[thing.object_id]
+
+    def in_sight_of(self, thing: SceneObject, places: Sequence[Beside]) -> list[Beside]:
+        """Those places from which the thing is seen."""
+        seen = self.around.sight.seen_from([self.eye(place) for _, place in places], thing)
+        return [place for place, is_seen in zip(places, seen, strict=True) if is_seen]
+
+    def _nearest_in_sight(self, thing: SceneObject) -> list[Beside]:
+        """Places that see the thing, up to a little farther than the nearest; rings, as few as it takes."""
+        around = self.around.lattice.around(thing, within=REACH)
+        while around:
+            farthest = around[0].metres + RING
+            ring = [place for place in around if place.metres <= farthest]
+            seen = self.in_sight_of(thing, ring)
+            if seen:
+                wider = [p for p in around[len(ring) :] if p.metres <= seen[0].metres + RING]
+                return seen + self.in_sight_of(thing, wider)
+            around = around[len(ring) :]
+        return []
 
     def eye(self, position: Vec3) -> Vec3:
         """Where the cameras are when the robot stands here."""
         return (position[0], position[1] + self.robot.camera_height, position[2])
 
     def sees(self, position: Vec3, thing: SceneObject) -> bool:
-        return self.around.sight.sees(self.eye(position), thing)
+        return self.around.sight.seen_from([self.eye(position)], thing)[0]
 
     def walk(self, state: AgentState, field: DistanceField, *, limit: int) -> Walk:
         """The expert's way to the nearest goal of a field."""

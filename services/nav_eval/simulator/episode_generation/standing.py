@@ -5,68 +5,88 @@ So we look at a lattice around the thing and keep what a person would accept as 
 """
 
 import math
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
 
 from nav_eval.dataset.episode import Vec3
-from nav_eval.scene.model import Region, SceneObject
+from nav_eval.scene.model import Region, SceneObject, Semantics
 from nav_eval.scene.navigation import Ground
 
-if TYPE_CHECKING:
-    from nav_eval.simulator.episode_generation.site import Site
-
-LATTICE = 0.125  #: metres
-REACH = 1.0  #: metres from the footprint; farther is not beside
 RING = 0.25  #: places this much farther than the nearest one are as good
 APART = 0.5  #: metres between the places that are kept
 
 
-def standing_places(thing: SceneObject, site: "Site") -> tuple[Vec3, ...]:
-    """A few places all around the thing, the nearest first."""
-    near = sorted(
-        ((outside(thing, place), place) for place in places_around(thing, site, within=REACH, lattice=LATTICE)),
-    )
-    seen = ((metres, place) for metres, place in near if site.sees(place, thing))
+class Beside(NamedTuple):
+    """A place near a thing."""
+
+    metres: float
+    """To the thing's footprint."""
+    place: Vec3
+
+
+class Lattice:
+    """Regularly spaced places to stand, looked up once each."""
+
+    def __init__(self, ground: Ground, semantics: Semantics, *, spacing: float) -> None:
+        self.spacing = spacing
+        self._ground = ground
+        self._regions = {region.region_id: region for region in semantics.regions}
+        self._at = cache(self._look_up)
+
+    def around(self, thing: SceneObject, *, within: float) -> list[Beside]:
+        """Places in the thing's room, no farther from its footprint than this; the nearest first."""
+        floor = self._floor_below(thing)
+        if floor is None:
+            return []
+        found = []
+        for i, j in self._cells(thing, within):
+            metres = outside(thing, i * self.spacing, j * self.spacing)
+            known = self._at(i, j, floor) if metres <= within else None
+            if known is not None and known[1] in (None, thing.region):
+                found.append(Beside(metres, known[0]))
+        return sorted(found)
+
+    def _look_up(self, i: int, j: int, floor: float) -> tuple[Vec3, str | None] | None:
+        """A place and its room; None off the ground, and on islands that nobody starts from."""
+        point = (i * self.spacing, floor, j * self.spacing)
+        if self._ground.island(point) != 0:
+            return None
+        place = self._ground.snap_point(point)
+        region = next((r.region_id for r in self._regions.values() if is_inside(r, point)), None)
+        return None if place is None else (place, region)
+
+    def _floor_below(self, thing: SceneObject) -> float | None:
+        """The height of the floor that the thing is on or above."""
+        region = self._regions.get(thing.region or "")
+        if region is not None:
+            return region.lower[1]
+        place = self._ground.snap_point(thing.center)
+        return None if place is None else place[1]
+
+    def _cells(self, thing: SceneObject, within: float) -> Iterator[tuple[int, int]]:
+        (x, _, z), (width, _, depth) = thing.center, thing.size
+        first, last = x - width / 2 - within, x + width / 2 + within
+        top, bottom = z - depth / 2 - within, z + depth / 2 + within
+        for i in range(math.ceil(first / self.spacing), math.floor(last / self.spacing) + 1):
+            for j in range(math.ceil(top / self.spacing), math.floor(bottom / self.spacing) + 1):
+                yield i, j
+
+
+def spread_out(seen: Sequence[Beside]) -> tuple[Vec3, ...]:
+    """A few of the places, all around the thing."""
     kept: list[Vec3] = []
-    closest: float | None = None
-    for metres, place in seen:
-        closest = metres if closest is None else closest
-        if metres > closest + RING:
-            break
+    for _, place in seen:
         if all(math.dist(place, other) >= APART for other in kept):
             kept.append(place)
     return tuple(kept)
 
 
-def places_around(thing: SceneObject, site: "Site", *, within: float, lattice: float) -> Iterator[Vec3]:
-    """Lattice points on the ground of the thing's room, no farther from its footprint than this."""
-    region = site.around.regions.get(thing.region or "")
-    floor = floor_below(thing, region, site.ground)
-    if floor is None:
-        return
-    for x, z in _lattice(thing, within, lattice):
-        point = (x, floor, z)
-        if outside(thing, point) > within or (region is not None and not is_inside(region, point)):
-            continue
-        if site.ground.is_navigable(point) and site.ground.island(point) == 0:
-            place = site.ground.snap_point(point)
-            if place is not None:
-                yield place
-
-
-def outside(thing: SceneObject, point: Vec3) -> float:
+def outside(thing: SceneObject, x: float, z: float) -> float:
     """Horizontal metres from a point to the thing's footprint."""
-    x = max(0.0, abs(point[0] - thing.center[0]) - thing.size[0] / 2)
-    z = max(0.0, abs(point[2] - thing.center[2]) - thing.size[2] / 2)
+    x = max(0.0, abs(x - thing.center[0]) - thing.size[0] / 2)
+    z = max(0.0, abs(z - thing.center[2]) - thing.size[2] / 2)
     return math.sqrt(x * x + z * z)
-
-
-def floor_below(thing: SceneObject, region: Region | None, ground: Ground) -> float | None:
-    """The height of the floor that the thing is on or above."""
-    if region is not None:
-        return region.lower[1]
-    place = ground.snap_point(thing.center)
-    return None if place is None else place[1]
 
 
 def is_inside(region: Region, point: Vec3) -> bool:
@@ -82,12 +102,3 @@ def is_inside(region: Region, point: Vec3) -> bool:
         if (az > z) != (bz > z) and x < (bx - ax) * (z - az) / (bz - az) + ax:
             inside = not inside
     return inside
-
-
-def _lattice(thing: SceneObject, within: float, lattice: float) -> Iterator[tuple[float, float]]:
-    (x, _, z), (width, _, depth) = thing.center, thing.size
-    columns = range(math.ceil((x - width / 2 - within) / lattice), math.floor((x + width / 2 + within) / lattice) + 1)
-    rows = range(math.ceil((z - depth / 2 - within) / lattice), math.floor((z + depth / 2 + within) / lattice) + 1)
-    for i in columns:
-        for j in rows:
-            yield i * lattice, j * lattice

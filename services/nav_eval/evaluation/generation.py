@@ -1,0 +1,86 @@
+"""Data that a benchmark says how to make: houses and episodes, generated when they are missing.
+
+Two evaluations may start at once, and two benchmarks may share houses: each folder has a lock, whoever comes
+second waits and then finds everything there. A file appears under its name only when it is complete.
+"""
+
+import fcntl
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from nav_eval.cache import cache_folder
+from nav_eval.config.schema import BenchmarkConfig, GenerateConfig
+from nav_eval.dataset.writing import write_episodes
+from nav_eval.errors import DatasetError
+
+Say = Callable[[str], None]
+LOCK = ".generating.lock"
+
+log = logging.getLogger(__name__)
+
+
+def ensure_generated(benchmark: BenchmarkConfig, *, cache: Path | None = None, say: Say = log.info) -> bool:
+    """Make what `dataset.generate` describes if `data_path` is missing; whether anything was made."""
+    recipe, data_path = benchmark.dataset.generate, benchmark.dataset.data_path
+    if recipe is None or data_path is None or Path(data_path).exists():
+        return False
+    file = Path(data_path)
+    with _locked(file.parent):
+        if file.exists():  # somebody else was faster
+            return False
+        scenes = _houses(recipe, Path(benchmark.dataset.scene_path), say)
+        _episodes(benchmark, recipe, scenes, file=file, cache=cache or cache_folder(), say=say)
+    return True
+
+
+def _houses(recipe: GenerateConfig, folder: Path, say: Say) -> list[str]:
+    """The scene ids of the recipe's houses; those that are missing are made."""
+    from nav_eval.scene.houses.writing import house_file, write_houses
+    from nav_eval.scene.semantics.own import semantics_path
+    from nav_eval.simulator.episode_generation.making import pool_of
+
+    pool = pool_of(recipe.split)
+    names = [house_file(seed, pool) for seed in range(recipe.seed, recipe.seed + recipe.houses)]
+    with _locked(folder):
+        for seed, name in enumerate(names, start=recipe.seed):
+            if not ((folder / name).exists() and semantics_path(folder / name).exists()):
+                say(f"Generating house {name}")
+                list(write_houses(folder, count=1, seed=seed, split=pool))
+    return names
+
+
+def _episodes(
+    benchmark: BenchmarkConfig, recipe: GenerateConfig, scenes: list[str], *, file: Path, cache: Path, say: Say
+) -> None:
+    from nav_eval.simulator.episode_generation import generate_episodes
+
+    episodes = generate_episodes(
+        benchmark,
+        scenes,
+        count=recipe.episodes,
+        seed=recipe.seed,
+        split=recipe.split,
+        subtasks=recipe.subtasks,
+        cache=cache,
+        say=lambda text: say(f"Generating {text}"),
+    )
+    write_episodes(file, episodes)
+    say(f"Wrote {len(episodes)} episodes to {file}")
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Alone in a folder. The kernel frees the lock of a process that dies."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = (folder / LOCK).open("a")
+    except OSError as error:
+        raise DatasetError(
+            f"Cannot generate data in {folder}: {error.strerror or error}. Set dataset.data_path and "
+            "dataset.scene_path to folders that can be written."
+        ) from error
+    with handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
