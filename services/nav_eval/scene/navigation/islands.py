@@ -18,6 +18,8 @@ from nav_eval.scene.navigation.outlines import neighbour
 from nav_eval.scene.navigation.spans import EAST, NORTH, SOUTH, WEST
 from nav_eval.scene.navigation.surface import ABSENT, FULL, PARTIAL
 
+FURNITURE_AREA = 5.0  #: m²; so small a part may have a back rest or a wall behind it and still be furniture
+
 _SOUTH_EAST = 1  #: side of `neighbour`
 
 
@@ -219,5 +221,6 @@ def _ground(islands: list[Island]) -> int:
 def _verdict(island: Island, least_area: float, keep_platforms: bool) -> Verdict:
     if island.area < least_area:
         return Verdict.TOO_SMALL
-    stands_free = island.drop > 0.5 or (island.ledge > 0.5 and island.above > 0.5)
+    most_of_it_falls = island.drop > 0.5 or (island.drop > 0.3 and island.area < FURNITURE_AREA)
+    stands_free = most_of_it_falls or (island.ledge > 0.5 and island.above > 0.5)
     return Verdict.PLATFORM if stands_free and not keep_platforms else Verdict.KEPT

@@ -149,9 +149,13 @@ _ANY_HEIGHT = (0.0, 0.0, math.inf)
 def slide(
     surface: Surface, quad: int, start: tuple[float, float], end: tuple[float, float]
 ) -> tuple[int, float, float]:
-    """Where a body ends that keeps heading for `end` and follows the borders in its way: as near as that gets."""
+    """Where a body ends that keeps heading for `end` and follows the borders in its way.
+
+    It comes as near to the end as it can, but its way is never longer than the straight one would have been.
+    """
     u, v = start
-    least = 1e-18 + 1e-18 * ((end[0] - u) * (end[0] - u) + (end[1] - v) * (end[1] - v))
+    budget = math.sqrt((end[0] - u) * (end[0] - u) + (end[1] - v) * (end[1] - v))
+    least = 1e-9 + 1e-9 * budget
     away_u, away_v, stalled = 0.0, 0.0, 0
     for _ in range(MAX_SLIDES):
         du, dv = end[0] - u, end[1] - v
@@ -159,11 +163,14 @@ def slide(
         if into < 0.0:
             squared = away_u * away_u + away_v * away_v
             du, dv = du - into / squared * away_u, dv - into / squared * away_v
-        if du * du + dv * dv <= least:
+        length = math.sqrt(du * du + dv * dv)
+        if length <= least or budget <= least:
             break
+        if length > budget:
+            du, dv, length = du * budget / length, dv * budget / length, budget
         t, quad, blocked, next_u, next_v = march(surface, surface.height, quad, (u, v), (du, dv), _ANY_HEIGHT)
-        u, v = u + t * du, v + t * dv
-        stalled = stalled + 1 if t * t * (du * du + dv * dv) <= least else 0
+        u, v, budget = u + t * du, v + t * dv, budget - t * length
+        stalled = stalled + 1 if t * length <= least else 0
         if stalled > 2 or (blocked and next_u == 0.0 and next_v == 0.0):
             break  # in a corner each border leads back into the other one
         away_u, away_v = next_u, next_v
