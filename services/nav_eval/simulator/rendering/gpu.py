@@ -24,6 +24,15 @@ class Run(NamedTuple):
     length: int
 
 
+class _Brush(NamedTuple):
+    """All that drawing one batch onto one kind of canvas needs."""
+
+    program: moderngl.Program
+    vertex_array: moderngl.VertexArray
+    texture: moderngl.Texture | None
+    cutoff: float | None
+
+
 class SceneOnGpu:
     """Vertices and textures, uploaded once; which triangles to draw is written anew for every picture."""
 
@@ -35,24 +44,37 @@ class SceneOnGpu:
         self._pictures = prepared.textures
         self._trilinear = trilinear
         self._textures: dict[int, moderngl.Texture] = {}
+        self._view = context.buffer(reserve=64, dynamic=True)
+        self._brushes: dict[tuple[tuple[str, ...], int], _Brush] = {}
         self._programs: dict[ProgramKind, tuple[moderngl.Program, moderngl.VertexArray]] = {}
 
     def write_triangles(self, triangles: NDArray[np.uint32]) -> None:
         if len(triangles):
             self._indices.write(triangles)
 
-    def draw(self, runs: Sequence[Run], outputs: tuple[str, ...], world_to_clip: tuple[float, ...]) -> None:
+    def set_view(self, world_to_clip: NDArray[np.float64]) -> None:
+        """The matrix that all programs use from now on."""
+        self._view.write(np.ascontiguousarray(world_to_clip.T, dtype=np.float32))
+        self._view.bind_to_uniform_block(0)
+
+    def draw(self, runs: Sequence[Run], outputs: tuple[str, ...]) -> None:
         """Draw stretches of the index buffer, in this order."""
-        for run in runs:
-            batch = self._batches[run.batch]
-            kind = _kind(batch, outputs)
-            program, vertex_array = self._program(kind)
-            program["world_to_clip"] = world_to_clip
-            if kind.masked:
-                program["cutoff"] = batch.alpha_cutoff
-            if batch.texture is not None and "uv" in kind.attributes:
-                self._texture(batch.texture).use(0)
-            vertex_array.render(moderngl.TRIANGLES, vertices=3 * run.length, first=3 * run.start)
+        for batch, start, length in runs:
+            brush = self._brushes.get((outputs, batch)) or self._brush(outputs, batch)
+            if brush.cutoff is not None:
+                brush.program["cutoff"] = brush.cutoff
+            if brush.texture is not None:
+                brush.texture.use(0)
+            brush.vertex_array.render(moderngl.TRIANGLES, vertices=3 * length, first=3 * start)
+
+    def _brush(self, outputs: tuple[str, ...], batch_number: int) -> "_Brush":
+        batch = self._batches[batch_number]
+        kind = _kind(batch, outputs)
+        program, vertex_array = self._program(kind)
+        texture = self._texture(batch.texture) if batch.texture is not None and "uv" in kind.attributes else None
+        brush = _Brush(program, vertex_array, texture, batch.alpha_cutoff if kind.masked else None)
+        self._brushes[outputs, batch_number] = brush
+        return brush
 
     def _texture(self, index: int) -> moderngl.Texture:
         """Uploaded when it is first seen: many scenes have more textures than a walk shows."""
@@ -63,6 +85,7 @@ class SceneOnGpu:
     def _program(self, kind: ProgramKind) -> tuple[moderngl.Program, moderngl.VertexArray]:
         if kind not in self._programs:
             program = self._context.program(vertex_shader=vertex_source(kind), fragment_shader=fragment_source(kind))
+            program["View"].binding = 0  # type: ignore[union-attr]
             layout = (self._vertices, *_layout(kind.attributes))
             self._programs[kind] = program, self._context.vertex_array(program, [layout], self._indices)
         return self._programs[kind]
@@ -73,6 +96,7 @@ class SceneOnGpu:
             program.release()
         for texture in self._textures.values():
             texture.release()
+        self._view.release()
         self._indices.release()
         self._vertices.release()
 

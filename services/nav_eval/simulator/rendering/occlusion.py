@@ -13,8 +13,8 @@ from nav_eval.simulator.rendering.prepared import Chunks
 from nav_eval.simulator.rendering.projection import (
     GUARD,
     HITS,
-    NEAR,
     SLACK,
+    UNCLEAR,
     View,
     Window,
     is_outside,
@@ -94,7 +94,7 @@ def find_unhidden(
             fate = window.fate[lane]
             if rest & bit == 0 or fate < HITS:
                 continue
-            if fate == NEAR:
+            if fate == UNCLEAR:
                 shows = not is_outside(block, lane, view.planes)
             else:
                 shows = not _triangle_is_hidden(window, lane, view, depth, tiles, spread)
@@ -136,14 +136,19 @@ def _box_is_hidden(bounds: NDArray[np.float32], view: View, tiles: NDArray[np.fl
 
 
 @compiled
+def _corner(window: Window, lane: int, corner: int) -> tuple[float, float, float]:
+    at = 3 * corner * LANES + lane
+    return float(window.points[at]), float(window.points[at + LANES]), float(window.points[at + 2 * LANES])
+
+
+@compiled
 def _triangle_is_hidden(
     window: Window, lane: int, view: View, depth: NDArray[np.float32], tiles: NDArray[np.float32], spread: float
 ) -> bool:
     """True if at every pixel that it may cover the picture is nearer than the triangle; tiles first."""
-    points = window.points
-    ax, ay, aq = points[lane], points[LANES + lane], points[2 * LANES + lane]
-    bx, by, bq = points[3 * LANES + lane], points[4 * LANES + lane], points[5 * LANES + lane]
-    cx, cy, cq = points[6 * LANES + lane], points[7 * LANES + lane], points[8 * LANES + lane]
+    ax, ay, aq = _corner(window, lane, 0)
+    bx, by, bq = _corner(window, lane, 1)
+    cx, cy, cq = _corner(window, lane, 2)
     step = 4 * view.depth_step
     slack = SLACK + spread + view.rounding * max(aq, bq, cq)
     limit = 1.0 - TOLERANCE - view.relative * max(aq, bq, cq)

@@ -1,7 +1,8 @@
 """Triangles on the window: the arithmetic that culling and occlusion share.
 
 Window coordinates are pixels with y down, so a front face is clockwise and its doubled area negative.
-A chunk is projected at once, 64 lanes of plain arithmetic that compile to vector instructions.
+A chunk is projected at once: 64 lanes of plain single-precision arithmetic, relative to the eye, that
+compile to vector instructions.
 """
 
 from typing import NamedTuple
@@ -18,10 +19,15 @@ SLACK = 1.0 / 32.0
 GRID = 1.0 / 256.0
 """Pixels. OpenGL's own grid. A thinner triangle would be drawn at a depth that rounding decides: it is left out."""
 GUARD = 0.3
-"""Metres. A triangle that comes closer to the eye plane is never rejected by arithmetic."""
+"""Metres. A triangle that comes closer to the eye plane is never rejected by this arithmetic,"""
+REACH = 8192.0
+"""nor is one that reaches that many pixels far."""
 
-SLIVER, MISSES, HITS, NEAR = np.uint8(0), np.uint8(1), np.uint8(2), np.uint8(3)
+SLIVER, MISSES, HITS, UNCLEAR = np.uint8(0), np.uint8(1), np.uint8(2), np.uint8(3)
 """What becomes of a triangle: never drawn; surely touches no pixel; may touch pixels; too near to tell."""
+
+_ZERO, _HALF, _ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
+_GUARD, _REACH, _GRID = np.float32(GUARD), np.float32(REACH), np.float32(GRID)
 
 
 class View(NamedTuple):
@@ -29,6 +35,8 @@ class View(NamedTuple):
 
     matrix: NDArray[np.float64]
     """World to window: rows give x·w and y·w in pixels, and w in metres."""
+    turn: NDArray[np.float32]
+    """The same without the translation, for points relative to the eye."""
     planes: NDArray[np.float64]
     """6 × 4, pointing inwards."""
     eye: NDArray[np.float64]
@@ -47,9 +55,11 @@ class View(NamedTuple):
         half_width, half_height = camera.width / 2, camera.height / 2
         to_window = np.array([[half_width, 0, half_width], [0, half_height, half_height], [0, 0, 1]])
         error = (scene_size + max(map(abs, camera.position))) * 2.0**-21
+        matrix = to_window @ clip[[0, 1, 3]]
         return cls(
-            matrix=to_window @ clip[[0, 1, 3]],
-            planes=np.array([clip[3] + sign * clip[axis] for axis in range(3) for sign in (1, -1)]),
+            matrix=matrix,
+            turn=matrix[:, :3].astype(np.float32),
+            planes=np.concatenate([clip[3] + clip[:3], clip[3] - clip[:3]]),
             eye=np.asarray(camera.position, dtype=np.float64),
             width=camera.width,
             height=camera.height,
@@ -62,15 +72,15 @@ class View(NamedTuple):
 class Window(NamedTuple):
     """A chunk after projection. Flat arrays with constant offsets: otherwise LLVM does not vectorise."""
 
-    points: NDArray[np.float64]
+    points: NDArray[np.float32]
     """9 · 64: x, y in pixels and q = 1/w, which is linear across the window; corner after corner, each 64 lanes."""
     fate: NDArray[np.uint8]
-    """64, one of SLIVER, MISSES, HITS, NEAR."""
+    """64, one of SLIVER, MISSES, HITS, UNCLEAR."""
 
 
 @compiled
 def new_window() -> Window:
-    return Window(np.empty(9 * LANES), np.empty(LANES, dtype=np.uint8))
+    return Window(np.empty(9 * LANES, dtype=np.float32), np.empty(LANES, dtype=np.uint8))
 
 
 @compiled
@@ -81,33 +91,32 @@ def project(block: NDArray[np.float32], count: int, view: View, spread: float, w
     pixel centre farther outside itself than that height, so its depth there is wrong by no more than its
     own depth range; that is what lets `occlusion` prove it hidden.
     """
-    m = view.matrix
-    m00, m01, m02, m03 = m[0, 0], m[0, 1], m[0, 2], m[0, 3]
-    m10, m11, m12, m13 = m[1, 0], m[1, 1], m[1, 2], m[1, 3]
-    m20, m21, m22, m23 = m[2, 0], m[2, 1], m[2, 2], m[2, 3]
+    m = view.turn
+    m00, m01, m02 = m[0, 0], m[0, 1], m[0, 2]
+    m10, m11, m12 = m[1, 0], m[1, 1], m[1, 2]
+    m20, m21, m22 = m[2, 0], m[2, 1], m[2, 2]
+    ex, ey, ez = np.float32(view.eye[0]), np.float32(view.eye[1]), np.float32(view.eye[2])
+    width, height, rounding = np.float32(view.width), np.float32(view.height), np.float32(view.rounding)
+    least_slack = np.float32(SLACK + spread)
     points, fate = window.points, window.fate
-    width, height, rounding = float(view.width), float(view.height), view.rounding
     for i in range(count):
-        ax, ay, az = block[i], block[1 * LANES + i], block[2 * LANES + i]
-        bx, by, bz = block[3 * LANES + i], block[4 * LANES + i], block[5 * LANES + i]
-        cx, cy, cz = block[6 * LANES + i], block[7 * LANES + i], block[8 * LANES + i]
-        aw = m20 * ax + m21 * ay + m22 * az + m23
-        bw = m20 * bx + m21 * by + m22 * bz + m23
-        cw = m20 * cx + m21 * cy + m22 * cz + m23
+        ax, ay, az = block[i] - ex, block[LANES + i] - ey, block[2 * LANES + i] - ez
+        bx, by, bz = block[3 * LANES + i] - ex, block[4 * LANES + i] - ey, block[5 * LANES + i] - ez
+        cx, cy, cz = block[6 * LANES + i] - ex, block[7 * LANES + i] - ey, block[8 * LANES + i] - ez
+        aw = m20 * ax + m21 * ay + m22 * az
+        bw = m20 * bx + m21 * by + m22 * bz
+        cw = m20 * cx + m21 * cy + m22 * cz
         nearest = aw if aw < bw else bw
         nearest = nearest if nearest < cw else cw
-        is_near = nearest <= GUARD
-        aq = 1.0 / (1.0 if is_near else aw)
-        bq = 1.0 / (1.0 if is_near else bw)
-        cq = 1.0 / (1.0 if is_near else cw)
-        apx = (m00 * ax + m01 * ay + m02 * az + m03) * aq
-        bpx = (m00 * bx + m01 * by + m02 * bz + m03) * bq
-        cpx = (m00 * cx + m01 * cy + m02 * cz + m03) * cq
-        apy = (m10 * ax + m11 * ay + m12 * az + m13) * aq
-        bpy = (m10 * bx + m11 * by + m12 * bz + m13) * bq
-        cpy = (m10 * cx + m11 * cy + m12 * cz + m13) * cq
-        wobble = rounding / (1.0 if is_near else nearest)
-        slack = SLACK + spread + wobble
+        is_near = nearest <= _GUARD
+        aq = _ONE / (_ONE if is_near else aw)
+        bq = _ONE / (_ONE if is_near else bw)
+        cq = _ONE / (_ONE if is_near else cw)
+        apx, apy = (m00 * ax + m01 * ay + m02 * az) * aq, (m10 * ax + m11 * ay + m12 * az) * aq
+        bpx, bpy = (m00 * bx + m01 * by + m02 * bz) * bq, (m10 * bx + m11 * by + m12 * bz) * bq
+        cpx, cpy = (m00 * cx + m01 * cy + m02 * cz) * cq, (m10 * cx + m11 * cy + m12 * cz) * cq
+        wobble = rounding / (_ONE if is_near else nearest)
+        slack = least_slack + wobble
 
         left = apx if apx < bpx else bpx
         left = (left if left < cpx else cpx) - slack
@@ -125,12 +134,15 @@ def project(block: NDArray[np.float32], count: int, view: View, spread: float, w
         longest = ab if ab > ac else ac
         longest = longest if longest > bc else bc
 
-        is_sliver = area * area < (GRID + wobble) ** 2 * longest
-        is_outside = (right < 0.0) | (left > width) | (bottom < 0.0) | (top > height)
-        is_between = (np.ceil(left - 0.5) > np.floor(right - 0.5)) | (np.ceil(top - 0.5) > np.floor(bottom - 0.5))
+        is_unclear = is_near | (left < -_REACH) | (right > _REACH) | (top < -_REACH) | (bottom > _REACH)
+        is_sliver = area * area < (_GRID + wobble) * (_GRID + wobble) * longest
+        is_beside = (right < _ZERO) | (left > width) | (bottom < _ZERO) | (top > height)
+        is_between = (np.ceil(left - _HALF) > np.floor(right - _HALF)) | (
+            np.ceil(top - _HALF) > np.floor(bottom - _HALF)
+        )
         is_turned_away = area > slack * (right - left + bottom - top)
-        drawable = MISSES if (is_outside | is_between | is_turned_away) else HITS
-        fate[i] = NEAR if is_near else (SLIVER if is_sliver else drawable)
+        drawable = MISSES if (is_beside | is_between | is_turned_away) else HITS
+        fate[i] = UNCLEAR if is_unclear else (SLIVER if is_sliver else drawable)
         points[i], points[LANES + i], points[2 * LANES + i] = apx, apy, aq
         points[3 * LANES + i], points[4 * LANES + i], points[5 * LANES + i] = bpx, bpy, bq
         points[6 * LANES + i], points[7 * LANES + i], points[8 * LANES + i] = cpx, cpy, cq

@@ -57,6 +57,8 @@ class Renderer:
             self._gpu = SceneOnGpu(self.device.context, self.prepared, trilinear=trilinear)
             self._ties = self.device.context.query(samples=True)
         self._easels: dict[tuple[int, int, frozenset[Channel]], Easel] = {}
+        self._size = self.prepared.size
+        self._first_blended = self.prepared.first_blended_chunk
         chunk_count = len(self.prepared.chunks.batch)
         self._sets = VisibleSets(chunk_count)
         self._every_word = np.full(chunk_count, ~np.uint64(0))
@@ -110,16 +112,17 @@ class Renderer:
             self._easels[key] = Easel(self.device.context, camera.width, camera.height, channels)
         easel = self._easels[key]
         metres = frame.depth if frame.depth is not None and Channel.DEPTH in channels else easel.metres
-        clip = tuple(camera.world_to_clip.T.astype(np.float32).ravel().tolist())
-        return _Shot(camera, View.of(camera, self.prepared.size), easel, clip, metres)
+        return _Shot(camera, View.of(camera, self._size), easel, metres)
 
     def _paint(self, shot: "_Shot") -> None:
         context = self.device.context
         context.enable_only(moderngl.DEPTH_TEST | moderngl.CULL_FACE)
         context.front_face = "cw"  # the projection turns y around
         context.depth_func = "<"
+        self._gpu.set_view(shot.camera.world_to_clip)
         in_view = self._chunks_in_view(shot.view)
-        solid, blended = np.split(in_view, [np.searchsorted(in_view, self.prepared.first_blended_chunk)])
+        split = int(np.searchsorted(in_view, self._first_blended))
+        solid, blended = in_view[:split], in_view[split:]
         shot.easel.canvas.begin(self.prepared.background)
         if self._occlusion:
             self._draw_what_shows(shot, solid)
@@ -135,7 +138,7 @@ class Renderer:
 
     def _draw_what_shows(self, shot: "_Shot", chunks: NDArray[np.int32]) -> None:
         """Draw what is believed visible, then whatever the resulting depth does not prove hidden."""
-        cell, direction = cell_of(shot.camera.position), direction_of(shot.camera)
+        cell, direction = cell_of(shot.camera.position), direction_of(shot.view)
         self._sets.enter(cell)
         is_known = self._sets.knows(cell, direction)
         words = self._sets.words if is_known else self._sets.with_neighbours()
@@ -160,13 +163,13 @@ class Renderer:
         late = self._load(shot, chunks, self._found_words)
         context.depth_func = "=="
         with self._ties:  # if no sample passes this draws nothing
-            self._gpu.draw(late, shot.easel.canvas.outputs, shot.world_to_clip)
+            self._gpu.draw(late, shot.easel.canvas.outputs)
         context.depth_func = "<"
         if self._ties.samples:
             shot.easel.canvas.begin(self.prepared.background)
             self._draw(shot, chunks, drawn | self._found_words)
         else:
-            self._gpu.draw(late, shot.easel.canvas.outputs, shot.world_to_clip)
+            self._gpu.draw(late, shot.easel.canvas.outputs)
 
     def _learn(self, shot: "_Shot", chunks: NDArray[np.int32]) -> None:
         """Add everything that shows in the finished picture, or nearly does, to the set of the cell."""
@@ -180,7 +183,7 @@ class Renderer:
         return find_unhidden(chunks, known, scene, shot.view, shot.metres, tiles, spread, self._found_words)
 
     def _draw(self, shot: "_Shot", chunks: NDArray[np.int32], words: NDArray[np.uint64]) -> None:
-        self._gpu.draw(self._load(shot, chunks, words), shot.easel.canvas.outputs, shot.world_to_clip)
+        self._gpu.draw(self._load(shot, chunks, words), shot.easel.canvas.outputs)
 
     def _load(self, shot: "_Shot", chunks: NDArray[np.int32], words: NDArray[np.uint64]) -> list[Run]:
         """Send the triangles in `words` to the GPU: batch by batch, chunks front to back."""
@@ -188,8 +191,8 @@ class Renderer:
         keys = np.sort(order_keys(chunks[words[chunks] != 0], scene, shot.view.eye))
         count = gather(keys, words, scene, shot.view, self._culling, self._triangles, per_batch)
         self._gpu.write_triangles(self._triangles[:count])
-        ends = np.cumsum(per_batch)
-        return [Run(int(b), int(ends[b] - per_batch[b]), int(per_batch[b])) for b in np.flatnonzero(per_batch)]
+        ends = per_batch.cumsum()
+        return [Run(int(b), int(ends[b] - per_batch[b]), int(per_batch[b])) for b in per_batch.nonzero()[0]]
 
     def _blend(self, shot: "_Shot", chunks: NDArray[np.int32]) -> None:
         """Draw see-through triangles over the finished solid picture, the farthest first."""
@@ -206,7 +209,7 @@ class Renderer:
         self._gpu.write_triangles(scene.triangles[triangles[order]])
         self.device.context.enable(moderngl.BLEND)
         self.device.context.blend_func = moderngl.SRC_ALPHA, moderngl.ONE_MINUS_SRC_ALPHA
-        self._gpu.draw(_runs_of_equal(batches[order]), shot.easel.canvas.outputs, shot.world_to_clip)
+        self._gpu.draw(_runs_of_equal(batches[order]), shot.easel.canvas.outputs)
         shot.metres_are_final = False
 
     def _settle_depth(self, shot: "_Shot") -> None:
@@ -226,7 +229,6 @@ class _Shot:
     camera: Camera
     view: View
     easel: Easel
-    world_to_clip: tuple[float, ...]  #: column by column, as OpenGL wants it
     metres: NDArray[np.float32]  #: depth of what has been drawn so far, where it has been read
     metres_are_final: bool = False
 

@@ -39,7 +39,12 @@ _WRITES = {
 
 
 def vertex_source(kind: ProgramKind) -> str:
-    lines = ["#version 330", "uniform mat4 world_to_clip;", "invariant gl_Position;", "in vec3 position;"]
+    lines = [
+        "#version 330",
+        "layout(std140) uniform View { mat4 world_to_clip; };",
+        "invariant gl_Position;",
+        "in vec3 position;",
+    ]
     lines += [_INPUTS[name] for name in kind.attributes]
     lines += [_varying(name, "out") for name in kind.attributes]
     lines += ["void main() {", "gl_Position = world_to_clip * vec4(position, 1.0);"]

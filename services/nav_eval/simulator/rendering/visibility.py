@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from nav_eval.simulator.rendering.camera import Camera, rotation_matrix
+from nav_eval.simulator.rendering.projection import View
 
 Cell = tuple[int, int, int]
 Direction = tuple[int, int]
@@ -31,9 +31,9 @@ def cell_of(position: Iterable[float]) -> Cell:
     return (x, y, z)
 
 
-def direction_of(camera: Camera) -> Direction:
+def direction_of(view: View) -> Direction:
     """Heading and pitch of the optical axis, by sector."""
-    x, y, z = -rotation_matrix(camera.rotation)[:, 2]
+    x, y, z = view.matrix[2, :3].tolist()
     sector = 2 * math.pi / DIRECTIONS
     return round(math.atan2(-x, -z) / sector) % DIRECTIONS, round(math.asin(max(-1.0, min(1.0, y))) / sector)
 
