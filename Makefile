@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 
 setup: $(READY)  ## install everything
 
-$(READY): pyproject.toml sdk/pyproject.toml constraints.txt
+$(READY): pyproject.toml sdk/pyproject.toml constraints.txt protos/build.py protos/nav_eval/v1/agent.proto
 	deploy/host-packages.sh $(SYSTEM_PACKAGES)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "nav-eval needs Python 3.11 or newer; set PYTHON=…")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -20,6 +20,8 @@ TARGETS = {
     "datasets.r2r_load_ratio": Target(0.5),
     "navigation.steps_per_second": Target(100_000),
     "navigation.geodesic_microseconds": Target(20, at_least=False),
+    "transport.unary_over_shared_ratio": Target(8),
+    "transport.stream_over_shared_ratio": Target(5),
     "evaluation.overhead_share": Target(0.10, at_least=False),
     "evaluation.two_workers_ratio": Target(1.7),
     "evaluation.verification_ratio": Target(200),

@@ -6,6 +6,7 @@ from nav_eval.agents.interface import TEXT, ActionSpec, SensorSpec, TaskInterfac
 from nav_eval.agents.messages import ANSWER
 from nav_eval.agents.settings import ClientSettings
 from nav_eval.config.schema import (
+    AgentServiceConfig,
     BenchmarkConfig,
     CompassSensor,
     GpsSensor,
@@ -35,9 +36,16 @@ def task_interface(benchmark: BenchmarkConfig, *, robot: str | None = None) -> T
 
 def client_settings(benchmark: BenchmarkConfig) -> ClientSettings:
     """How patient a benchmark is."""
-    evaluation = benchmark.evaluation
+    evaluation, service = benchmark.evaluation, benchmark.agent_service or AgentServiceConfig()
     return ClientSettings(
-        action_timeout=evaluation.step_timeout, episode_timeout=evaluation.timeout, retries=evaluation.retries
+        connect_timeout=service.connect_timeout,
+        reset_timeout=service.reset_timeout,
+        action_timeout=evaluation.step_timeout,
+        episode_timeout=evaluation.timeout,
+        retries=evaluation.retries,
+        heartbeat_interval=service.heartbeat_interval,
+        heartbeat_timeout=service.heartbeat_timeout,
+        max_reply_bytes=service.max_message_mb << 20,
     )
 
 
