@@ -3,7 +3,7 @@
 SQLite has one writer at a time and would refuse a reader that turns into a writer, so writing
 transactions take the lock when they begin (`BEGIN IMMEDIATE`) and wait for each other; readers never
 wait (WAL). On Postgres rows are locked by `SELECT … FOR NO KEY UPDATE` where a rule needs it, always
-in the same order: team, submission, job, lease.
+in the same order: submission, job, lease, team.
 """
 
 import random

@@ -66,6 +66,10 @@ def clean_json(value: object) -> str:
     return clean(_NUL_ESCAPE.sub(r"\1\\ufffd", text))
 
 
+DOCUMENT = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
+"""Anything that JSON can say."""
+
+
 class Base(DeclarativeBase):
     """All tables."""
 
@@ -73,8 +77,8 @@ class Base(DeclarativeBase):
     type_annotation_map = {  # noqa: RUF012
         datetime: UtcDateTime,
         UUID: Uuid(as_uuid=True),
-        dict[str, Any]: JSON().with_variant(JSONB(), "postgresql"),
-        list[Any]: JSON().with_variant(JSONB(), "postgresql"),
+        dict[str, Any]: DOCUMENT,
+        list[Any]: DOCUMENT,
         str: CleanText,
     }
 

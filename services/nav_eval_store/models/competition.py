@@ -1,15 +1,27 @@
 """Competitions and phases: the YAML as it was last applied, and what an organiser switches at run time."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from sqlalchemy import ForeignKey, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from nav_eval.config import CompetitionConfig
+from nav_eval.config.schema.base import ConfigModel
 from nav_eval.config.schema.competition import PhaseConfig
 from nav_eval_store.models.base import Base, Id
+
+M = TypeVar("M", bound=ConfigModel)
+
+
+def _validated(row: object, model: type[M], settings: dict[str, Any]) -> M:
+    """The configuration, validated once as long as the row keeps the same settings."""
+    known = row.__dict__.get("_validated")
+    if known is None or known[0] is not settings:
+        known = row.__dict__["_validated"] = (settings, model.model_validate(settings))
+    config: M = known[1]
+    return config
 
 
 class Competition(Base):
@@ -29,7 +41,7 @@ class Competition(Base):
 
     @property
     def config(self) -> CompetitionConfig:
-        return CompetitionConfig.model_validate(self.settings)
+        return _validated(self, CompetitionConfig, self.settings)
 
 
 class Phase(Base):
@@ -62,4 +74,4 @@ class Phase(Base):
 
     @property
     def config(self) -> PhaseConfig:
-        return PhaseConfig.model_validate(self.settings)
+        return _validated(self, PhaseConfig, self.settings)

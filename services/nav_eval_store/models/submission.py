@@ -25,6 +25,7 @@ class Submission(Base):
         UniqueConstraint("phase_id", "team_id", "number"),
         Index("ix_submissions_team_id_created_at", "team_id", "created_at"),
         Index("ix_submissions_phase_id_created_at", "phase_id", "created_at"),
+        Index("ix_submissions_competition_id_created_at", "competition_id", "created_at"),
         Index("ix_submissions_open", "state", sqlite_where=_IS_OPEN, postgresql_where=_IS_OPEN),
         Index(None, "rerun_of"),
     )
@@ -43,6 +44,7 @@ class Submission(Base):
     detail: Mapped[str | None]  #: the cause in a sentence
     active_at: Mapped[datetime | None]  #: the last byte of its upload
     created_at: Mapped[datetime]
+    submitted_at: Mapped[datetime | None]  #: everything was there; checking began
     queued_at: Mapped[datetime | None]
     started_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]
@@ -61,6 +63,7 @@ class Submission(Base):
 
     priority: Mapped[int] = mapped_column(default=0)  #: higher goes first, before fairness
     rerun_of: Mapped[UUID | None] = mapped_column(ForeignKey("submissions.id", deferrable=True, initially="IMMEDIATE"))
+    is_reevaluation: Mapped[bool] = mapped_column(default=False)  #: the organiser's: costs no slot
     superseded_by: Mapped[UUID | None] = mapped_column(
         ForeignKey("submissions.id", deferrable=True, initially="IMMEDIATE")
     )  #: an organiser's re-evaluation took its place on the board

@@ -28,6 +28,7 @@ class Job(Base):
     __tablename__ = "jobs"
     __table_args__ = (
         UniqueConstraint("submission_id", "kind", "position"),
+        Index("ix_jobs_finished_at", "finished_at"),
         Index("ix_jobs_not_done", "state", sqlite_where=_NOT_DONE, postgresql_where=_NOT_DONE),
     )
 
@@ -103,7 +104,8 @@ class EpisodeRow(Base):
     submission_id: Mapped[UUID] = mapped_column(ForeignKey("submissions.id"), primary_key=True)
     episode_id: Mapped[str] = mapped_column(primary_key=True)
     job_id: Mapped[UUID] = mapped_column(ForeignKey("jobs.id"))
-    position: Mapped[int]  #: in the benchmark's order
+    position: Mapped[int]  #: in the order of the plan
+    scene_id: Mapped[str | None]
     status: Mapped[EpisodeStatus | None] = mapped_column(words(EpisodeStatus))  #: None is still to be played
     cause: Mapped[Cause | None] = mapped_column(words(Cause))
     outcome: Mapped[str | None]  #: its line of episodes.jsonl, without trajectory and actions

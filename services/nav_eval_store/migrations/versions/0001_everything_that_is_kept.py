@@ -222,6 +222,7 @@ def upgrade() -> None:
         sa.Column("detail", sa.String(), nullable=True),
         sa.Column("active_at", MOMENT, nullable=True),
         sa.Column("created_at", MOMENT, nullable=False),
+        sa.Column("submitted_at", MOMENT, nullable=True),
         sa.Column("queued_at", MOMENT, nullable=True),
         sa.Column("started_at", MOMENT, nullable=True),
         sa.Column("finished_at", MOMENT, nullable=True),
@@ -238,6 +239,7 @@ def upgrade() -> None:
         sa.Column("episodes_total", sa.Integer(), nullable=False),
         sa.Column("priority", sa.Integer(), nullable=False),
         sa.Column("rerun_of", sa.Uuid(), nullable=True),
+        sa.Column("is_reevaluation", sa.Boolean(), nullable=False),
         sa.Column("superseded_by", sa.Uuid(), nullable=True),
         sa.ForeignKeyConstraint(["competition_id"], ["competitions.id"], name="fk_submissions_competition_id"),
         sa.ForeignKeyConstraint(["phase_id"], ["phases.id"], name="fk_submissions_phase_id"),
@@ -256,6 +258,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name="pk_submissions"),
         sa.UniqueConstraint("phase_id", "team_id", "number", name="uq_submissions_phase_id_team_id_number"),
     )
+    op.create_index("ix_submissions_competition_id_created_at", "submissions", ["competition_id", "created_at"])
     op.create_index(
         "ix_submissions_open",
         "submissions",
@@ -332,6 +335,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name="pk_jobs"),
         sa.UniqueConstraint("submission_id", "kind", "position", name="uq_jobs_submission_id_kind_position"),
     )
+    op.create_index("ix_jobs_finished_at", "jobs", ["finished_at"])
     op.create_index(
         "ix_jobs_not_done",
         "jobs",
@@ -426,6 +430,7 @@ def upgrade() -> None:
         sa.Column("episode_id", sa.String(), nullable=False),
         sa.Column("job_id", sa.Uuid(), nullable=False),
         sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column("scene_id", sa.String(), nullable=True),
         sa.Column("status", WORD, nullable=True),
         sa.Column("cause", WORD, nullable=True),
         sa.Column("outcome", sa.String(), nullable=True),

@@ -1,0 +1,80 @@
+"""The audit log: who did what to whom, and why. Written in the transaction of the deed itself."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from sqlalchemy import select
+
+from nav_eval_store.actors import Actor
+from nav_eval_store.database import Session
+from nav_eval_store.models import AuditEvent, Competition, Phase, Submission, Team
+from nav_eval_store.paging import Page, page, page_size, position
+
+
+class Subject(NamedTuple):
+    """What an entry is about."""
+
+    competition_id: UUID | None = None
+    phase_id: UUID | None = None
+    team_id: UUID | None = None
+    submission_id: UUID | None = None
+
+
+def about(thing: Competition | Phase | Team | Submission | None) -> Subject:
+    """The ids by which a thing is found again."""
+    match thing:
+        case Submission():
+            return Subject(thing.competition_id, thing.phase_id, thing.team_id, thing.id)
+        case Team():
+            return Subject(thing.competition_id, team_id=thing.id)
+        case Phase():
+            return Subject(thing.competition_id, thing.id)
+        case Competition():
+            return Subject(thing.id)
+        case None:
+            return Subject()
+
+
+def record(
+    session: Session,
+    actor: Actor,
+    action: str,
+    subject: Subject = Subject(),  # noqa: B008
+    *,
+    reason: str | None = None,
+    **details: Any,  # noqa: ANN401
+) -> None:
+    """Write a line; it is kept if and only if the deed is."""
+    session.add(
+        AuditEvent(
+            at=session.now(),
+            actor=actor.label,
+            actor_id=actor.user_id,
+            action=action,
+            reason=reason,
+            details=details,
+            **subject._asdict(),
+        )
+    )
+
+
+def listing(
+    session: Session,
+    *,
+    subject: Subject = Subject(),  # noqa: B008
+    actions: Sequence[str] = (),
+    after: str | None = None,
+    limit: int = 100,
+) -> Page[AuditEvent]:
+    """The log, newest first: all of it, or what is about `subject`."""
+    limit = page_size(limit)
+    query = select(AuditEvent).order_by(AuditEvent.id.desc()).limit(limit + 1)
+    for name, value in subject._asdict().items():
+        if value is not None:
+            query = query.where(getattr(AuditEvent, name) == value)
+    if actions:
+        query = query.where(AuditEvent.action.in_(actions))
+    if (below := position(after, tuple[int])) is not None:
+        query = query.where(AuditEvent.id < below[0])
+    return page(session.scalars(query).all(), limit, lambda row: (row.id,))

@@ -1,0 +1,182 @@
+"""`nav-eval admin …` and `nav-eval competition …`: what an organiser does on the server itself."""
+
+import getpass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from sqlalchemy import func, select
+
+from nav_eval.config import load_competition
+from nav_eval_store import backup as backups
+from nav_eval_store import competitions, migrate, recovery, tokens, users, workers
+from nav_eval_store.actors import Actor
+from nav_eval_store.database import Database, Session
+from nav_eval_store.errors import NotFound
+from nav_eval_store.lifecycle import OPEN
+from nav_eval_store.models import Job, Submission
+from nav_eval_store.settings import StoreSettings
+from nav_eval_store.tokens import EVERYTHING, Scope
+
+admin = typer.Typer(help="Look after an installation.", no_args_is_help=True)
+competition = typer.Typer(help="Competitions as code.", no_args_is_help=True)
+
+
+def _me() -> Actor:
+    return Actor(f"shell:{getpass.getuser()}")
+
+
+@contextmanager
+def _database() -> Iterator[Database]:
+    database = StoreSettings.from_environment().open_database()
+    try:
+        yield database
+    finally:
+        database.dispose()
+
+
+@contextmanager
+def _session() -> Iterator[Session]:
+    """A transaction on a database of this version."""
+    with _database() as database:
+        migrate.check(database)
+        with database.begin() as session:
+            yield session
+
+
+@admin.command("migrate")
+def migrate_() -> None:
+    """Bring the database to the tables of this version."""
+    with _database() as database:
+        before, after = migrate.current(database), migrate.upgrade(database)
+    typer.echo(
+        f"The database has version {after}" + (" already." if before == after else f", before {before or 'none'}.")
+    )
+
+
+@admin.command("create-organiser")
+def create_organiser(
+    name: str,
+    email: Annotated[str | None, typer.Option(help="For notifications.")] = None,
+    competition: Annotated[str | None, typer.Option(help="Only of this competition; of all when not given.")] = None,
+) -> None:
+    """Make NAME an organiser, as a new user if need be, and print a token."""
+    with _session() as session:
+        where = competitions.competition_named(session, competition) if competition else None
+        try:
+            user = users.user_named(session, name)
+        except NotFound:
+            user = users.create_user(session, name, actor=_me(), email=email)
+        users.make_organiser(session, user, actor=_me(), competition=where)
+        issued = tokens.issue(session, user, "from the shell", actor=_me(), scopes=EVERYTHING)
+    typer.echo(issued.secret)
+
+
+@admin.command()
+def token(
+    user: str,
+    name: Annotated[str, typer.Option(help="What to call it.")] = "from the shell",
+    days: Annotated[int | None, typer.Option(help="How long it is good; for ever when not given.", min=1)] = None,
+    scope: Annotated[list[Scope] | None, typer.Option(help="What it may be used for; repeatable.")] = None,
+) -> None:
+    """Print a new token for USER."""
+    with _session() as session:
+        lifetime = None if days is None else timedelta(days=days)
+        owner = users.user_named(session, user)
+        issued = tokens.issue(session, owner, name, actor=_me(), scopes=scope or EVERYTHING, lifetime=lifetime)
+    typer.echo(issued.secret)
+
+
+@admin.command("backup")
+def backup_(folder: Path) -> None:
+    """Write the whole installation into FOLDER: rows and blobs."""
+    settings = StoreSettings.from_environment()
+    with _database() as database:
+        manifest = backups.backup(database, settings.open_blobs(), folder)
+    rows = sum(table.rows for table in manifest.tables.values())
+    typer.echo(f"{rows:,} rows and {manifest.blobs:,} blobs ({manifest.blob_bytes:,} bytes) are in {folder}.")
+
+
+@admin.command()
+def restore(folder: Path) -> None:
+    """Read FOLDER into an installation that is empty."""
+    settings = StoreSettings.from_environment()
+    with _database() as database:
+        manifest = backups.restore(database, settings.open_blobs(), folder)
+    rows = sum(table.rows for table in manifest.tables.values())
+    typer.echo(f"{rows:,} rows and {manifest.blobs:,} blobs of {manifest.created_at:%Y-%m-%d %H:%M} UTC are back.")
+
+
+@admin.command()
+def status() -> None:
+    """What is kept, what is under way, and whether anything waits for attention."""
+    table = Table(show_header=False, box=None)
+    with _session() as session:
+        table.add_row("database", session.get_bind().engine.url.render_as_string(), f"version {migrate.head()}")
+        states = select(Submission.state, func.count()).where(Submission.state.in_(OPEN)).group_by(Submission.state)
+        for state, count in session.execute(states).tuples():
+            table.add_row("submissions", state, str(count))
+        jobs = select(Job.state, func.count()).where(Job.finished_at.is_(None)).group_by(Job.state)
+        for job_state, count in session.execute(jobs).tuples():
+            table.add_row("jobs", job_state, str(count))
+        for worker in workers.alive(session):
+            doing = "drains" if worker.draining_at else "works"
+            table.add_row("worker", worker.name, f"{doing}, {worker.slots} at a time, {worker.version}")
+        for submission, duty in recovery.overdue(session):
+            table.add_row("overdue", str(submission), f"{duty.action}: {duty.reason}")
+    Console().print(table)
+
+
+@competition.command("apply")
+def apply(
+    file: Path,
+    allow_dangerous: Annotated[
+        bool, typer.Option(help="Also change what gives published numbers another meaning.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option(help="Only say what would change.")] = False,
+) -> None:
+    """Create or update the competition that FILE describes."""
+    config = load_competition(file)
+    with _session() as session:
+        applied = competitions.apply(session, config, actor=_me(), allow_dangerous=allow_dangerous or dry_run)
+        for change in applied.changes:
+            typer.echo(f"{'! ' if change.danger else '  '}{change}" + (f"  ({change.danger})" if change.danger else ""))
+        if dry_run:
+            session.rollback()
+    done = (
+        "created"
+        if applied.created
+        else f"updated in {len(applied.changes)} places"
+        if applied.changes
+        else "as it was"
+    )
+    typer.echo(f"{config.name}: {'would be ' if dry_run else ''}{done}.")
+
+
+@competition.command("list")
+def list_() -> None:
+    """All competitions."""
+    table = Table("name", "title", "phases", box=None)
+    with _session() as session:
+        for row in competitions.listing(session):
+            table.add_row(row.name, row.title, ", ".join(phase.name for phase in row.phases))
+    Console().print(table)
+
+
+@competition.command()
+def show(name: str) -> None:
+    """One competition: its phases, their times, and what ranks."""
+    with _session() as session:
+        row = competitions.competition_named(session, name)
+        table = Table("phase", "benchmark", "opens", "closes", "ranks by", "state", title=row.title, box=None)
+        for phase in row.phases:
+            weights = " + ".join(f"{weight:g}·{metric}" for metric, weight in phase.ranking["weights"].items())
+            opens, closes = (f"{t:%Y-%m-%d %H:%M}" if t else "–" for t in (phase.opens_at, phase.closes_at))
+            state = "archived" if phase.archived_at else "paused" if phase.paused_at else ""
+            table.add_row(phase.name, phase.config.benchmark, opens, closes, weights, state)
+    Console().print(table)

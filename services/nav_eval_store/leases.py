@@ -1,0 +1,188 @@
+"""Leases: who does which job right now.
+
+Celery on Redis delivers a task again once it outlives the visibility time-out, so delivery decides
+nothing here. A job belongs to the worker whose lease is fresh. A lease that has had no heartbeat for
+half a minute is reaped, and then anyone may take the job; the old holder's fence is too low from that
+moment, and whatever it still wants to write is refused.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from sqlalchemy import select
+
+from nav_eval_store import lifecycle, queueing, transitions
+from nav_eval_store.actors import worker_actor
+from nav_eval_store.causes import Cause
+from nav_eval_store.database import Session
+from nav_eval_store.errors import LeaseLost
+from nav_eval_store.lifecycle import JobKind, JobState, Patience, State
+from nav_eval_store.models import Job, LeaseEnd, LeaseRow, Submission, Team, Worker
+
+CLAIM_ATTEMPTS = 20
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lease:
+    """A worker's right to a job; every write of the worker carries it."""
+
+    id: UUID
+    job_id: UUID
+    submission_id: UUID
+    kind: JobKind
+    worker: str
+    fence: int  #: higher than that of every lease on the job before
+    expires_at: datetime  #: unless a heartbeat comes
+
+
+def claim_next(
+    session: Session,
+    worker: str,
+    *,
+    kinds: Sequence[JobKind] = tuple(JobKind),
+    patience: Patience | None = None,
+) -> Lease | None:
+    """The job whose turn it is, fairly between teams; None when there is nothing to do for this worker."""
+    for _ in range(CLAIM_ATTEMPTS):
+        if _is_draining(session, worker):
+            return None
+        job_id = queueing.next_job(session, kinds)
+        if job_id is None:
+            return None
+        lease = claim(session, job_id, worker, patience=patience)
+        if lease is not None:  # otherwise another worker was faster: look again
+            return lease
+    return None
+
+
+def claim(session: Session, job_id: UUID, worker: str, *, patience: Patience | None = None) -> Lease | None:
+    """A lease on this job; None when it is not there to be taken, e.g. because a message came twice."""
+    job = session.get(Job, job_id)
+    if job is None:
+        return None
+    submission = transitions.locked(session, job.submission_id)
+    job = _locked_job(session, job_id)
+    now = session.now()
+    if job.state is not JobState.WAITING or job.ready_at > now or submission.phase.paused_at is not None:
+        return None
+    if submission.state is State.QUEUED:
+        transitions.move(session, submission, State.RUNNING, actor=worker_actor(worker))
+    return _lease(session, job, worker, until=now + (patience or Patience()).lease)
+
+
+def _lease(session: Session, job: Job, worker: str, *, until: datetime) -> Lease:
+    now = session.now()
+    job.state = JobState.HELD
+    job.fence += 1
+    row = LeaseRow(job_id=job.id, fence=job.fence, worker=worker, acquired_at=now, heartbeat_at=now, expires_at=until)
+    session.add(row)
+    session.flush()
+    team = session.get_one(Team, job.submission.team_id)
+    team.served_at = now
+    session.flush()
+    return Lease(
+        id=row.id,
+        job_id=job.id,
+        submission_id=job.submission_id,
+        kind=job.kind,
+        worker=worker,
+        fence=row.fence,
+        expires_at=until,
+    )
+
+
+def heartbeat(session: Session, lease: Lease, *, patience: Patience | None = None) -> datetime:
+    """Still here: the lease is good until the time returned. `LeaseLost` means stop at once."""
+    _, row = held(session, lease)
+    row.heartbeat_at = session.now()
+    row.expires_at = session.now() + (patience or Patience()).lease
+    return row.expires_at
+
+
+def held(session: Session, lease: Lease) -> tuple[Job, LeaseRow]:
+    """The job and the lease, locked; refused when the lease is not the job's newest or was ended.
+
+    A lease that is merely late is still good: nobody else has the job, and nothing was reaped.
+    """
+    job = _locked_job(session, lease.job_id)
+    row = session.scalar(select(LeaseRow).where(LeaseRow.id == lease.id).execution_options(populate_existing=True))
+    if row is None or row.released_at is not None or row.fence != lease.fence or job.fence != lease.fence:
+        why = f" ({row.end})" if row is not None and row.end is not None else ""
+        raise LeaseLost(f"The {lease.kind} job is no longer held by {lease.worker}{why}; stop, and write nothing more.")
+    return job, row
+
+
+def held_with_submission(session: Session, lease: Lease) -> tuple[Submission, Job, LeaseRow]:
+    """As `held`, with the submission locked first: for steps that move it."""
+    submission = transitions.locked(session, lease.submission_id)
+    job, row = held(session, lease)
+    return submission, job, row
+
+
+def release(session: Session, lease: Lease, *, reason: str = "given back") -> None:
+    """Give a job back, e.g. because the worker drains: it waits for another one, at no cost."""
+    job, row = held(session, lease)
+    transitions.end_lease(session, row, job, LeaseEnd.RELEASED, reason)
+    _wait_again(session, job, timedelta())
+
+
+def fail_ours(session: Session, lease: Lease, detail: str, *, patience: Patience | None = None) -> bool:
+    """We failed at this job: try it again later. False when it was the last attempt and the submission failed."""
+    submission, job, row = held_with_submission(session, lease)
+    transitions.end_lease(session, row, job, LeaseEnd.FAILED, detail)
+    return _retry(session, submission, job, detail, patience or Patience(), worker=lease.worker)
+
+
+def reap(session: Session, job_id: UUID, *, patience: Patience | None = None) -> bool:
+    """Take a job from a worker that gives no sign of life; False when it does, after all."""
+    job = session.get(Job, job_id)
+    if job is None:
+        return False
+    submission = transitions.locked(session, job.submission_id)
+    job = _locked_job(session, job_id)
+    row = active_lease(session, job_id)
+    if row is None or row.expires_at > session.now():
+        return False
+    detail = f"the worker {row.worker} was lost"
+    transitions.end_lease(session, row, job, LeaseEnd.LOST, detail)
+    _retry(session, submission, job, detail, patience or Patience(), worker=row.worker)
+    return True
+
+
+def stale(session: Session) -> Sequence[UUID]:
+    """Jobs whose holder gave no sign of life in time."""
+    query = select(LeaseRow.job_id).where(LeaseRow.released_at.is_(None), LeaseRow.expires_at <= session.now())
+    return session.scalars(query.order_by(LeaseRow.expires_at)).all()
+
+
+def active_lease(session: Session, job_id: UUID) -> LeaseRow | None:
+    query = select(LeaseRow).where(LeaseRow.job_id == job_id, LeaseRow.released_at.is_(None))
+    return session.scalar(query.execution_options(populate_existing=True))
+
+
+def _retry(session: Session, submission: Submission, job: Job, detail: str, patience: Patience, *, worker: str) -> bool:
+    job.failures += 1
+    pause = lifecycle.next_attempt(job.failures, patience)
+    if pause is None:
+        text = f"The {job.kind} step failed {job.failures} times in a row by our fault: {detail}."
+        transitions.fail(session, submission, Cause.INFRASTRUCTURE, text, actor=worker_actor(worker))
+        return False
+    _wait_again(session, job, pause)
+    return True
+
+
+def _wait_again(session: Session, job: Job, pause: timedelta) -> None:
+    job.state = JobState.WAITING
+    job.ready_at = session.now() + pause
+    job.told_at = None
+
+
+def _locked_job(session: Session, job_id: UUID) -> Job:
+    return session.get_one(Job, job_id, with_for_update={"key_share": True}, populate_existing=True)
+
+
+def _is_draining(session: Session, worker: str) -> bool:
+    row = session.get(Worker, worker, populate_existing=True)
+    return row is not None and row.draining_at is not None

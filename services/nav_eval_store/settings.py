@@ -1,0 +1,50 @@
+"""Where an installation keeps its things, from the environment.
+
+`NAV_EVAL_HOME` (a folder, `./var` unless set) holds everything of a small installation. A larger one
+names its database and its blobs: `NAV_EVAL_DATABASE=postgresql://…`, `NAV_EVAL_BLOBS=s3://…`. A
+secret may stand in a file instead: `NAV_EVAL_DATABASE_FILE=/run/secrets/database`.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from nav_eval_store.blobs import BlobStore
+from nav_eval_store.clock import Clock
+from nav_eval_store.database import Database
+from nav_eval_store.errors import StoreError
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoreSettings:
+    """Two addresses."""
+
+    database: str  #: URL of the database
+    blobs: str  #: URL or folder of the blobs
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] | None = None) -> "StoreSettings":
+        variables = os.environ if environ is None else environ
+        home = Path(variables.get("NAV_EVAL_HOME", "var")).absolute()
+        return cls(
+            database=_value(variables, "NAV_EVAL_DATABASE") or f"sqlite:///{home / 'nav-eval.db'}",
+            blobs=_value(variables, "NAV_EVAL_BLOBS") or str(home / "blobs"),
+        )
+
+    def open_database(self, *, clock: Clock | None = None) -> Database:
+        return Database(self.database, clock=clock)
+
+    def open_blobs(self) -> BlobStore:
+        return BlobStore(self.blobs)
+
+
+def _value(variables: Mapping[str, str], name: str) -> str | None:
+    """The variable, or the content of the file that `NAME_FILE` names."""
+    file = variables.get(f"{name}_FILE")
+    if file is None:
+        return variables.get(name)
+    try:
+        return Path(file).read_text().strip()
+    except OSError as error:
+        raise StoreError(f"{name}_FILE: cannot read {file}: {error.strerror}.") from error

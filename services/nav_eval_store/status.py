@@ -1,0 +1,81 @@
+"""Where a submission stands, in one small answer: a handful of rows, however many episodes there are."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import select
+
+from nav_eval_store import lifecycle, queueing, recovery
+from nav_eval_store.database import Session
+from nav_eval_store.lifecycle import OWNERS, JobKind, JobState, Owner, Patience, State
+from nav_eval_store.models import Job, Submission
+from nav_eval_store.scores import metric_directions
+from nav_eval_store.tally import merged
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Status:
+    """What a team sees while it waits."""
+
+    id: UUID
+    state: State
+    since: datetime
+    owner: Owner | None  #: who must act next; None when it has ended
+    deadline: datetime | None  #: when that must have happened
+    cause: str | None
+    detail: str | None
+    advice: str | None  #: what the team can do next
+    canary: Mapping[str, Any] | None  #: the first verdict
+    episodes_done: int
+    episodes_total: int
+    episodes_failed: int  #: of those done, by the agent's fault
+    means: Mapping[str, float | None]  #: of each metric, so far
+    queue_position: int | None  #: submissions that start before this one
+    starts_at: datetime | None  #: expected
+    ends_at: datetime | None  #: expected
+
+
+def status(session: Session, submission: Submission, *, patience: Patience | None = None) -> Status:
+    """The status of a submission. Whether its means may be shown is the phase's business."""
+    final = submission.state.is_final
+    shards = _shards(session, submission)
+    total = merged(shard.tally for shard in shards)
+    wait = queueing.place_in_queue(session, submission) if not final else None
+    now = session.now()
+    return Status(
+        id=submission.id,
+        state=submission.state,
+        since=submission.since,
+        owner=OWNERS.get(submission.state),
+        deadline=None if final else lifecycle.deadline(recovery.view(session, submission), patience or Patience()),
+        cause=submission.cause,
+        detail=submission.detail,
+        advice=submission.cause.advice if submission.cause else None,
+        canary=submission.canary,
+        episodes_done=sum(shard.episodes_done for shard in shards),
+        episodes_total=submission.episodes_total,
+        episodes_failed=total.failures,
+        means=total.means(metric_directions(submission.phase)),
+        queue_position=wait.position if wait and submission.state is State.QUEUED else None,
+        starts_at=_from(now, wait.starts_in) if wait and submission.state is State.QUEUED else None,
+        ends_at=_from(now, wait.ends_in if wait else _running_time(session, submission, shards)),
+    )
+
+
+def _from(now: datetime, wait: timedelta | None) -> datetime | None:
+    return None if wait is None else now + wait
+
+
+def _shards(session: Session, submission: Submission) -> list[Job]:
+    query = select(Job).where(Job.submission_id == submission.id, Job.kind == JobKind.SHARD)
+    return list(session.scalars(query.order_by(Job.position)))
+
+
+def _running_time(session: Session, submission: Submission, shards: list[Job]) -> timedelta | None:
+    """Until the slowest shard at work ends, by the usual pace of the phase or its own."""
+    left = [shard.episodes_total - shard.episodes_done for shard in shards if shard.state is JobState.HELD]
+    pace = queueing.seconds_per_episode(session, submission.phase_id)
+    return timedelta(seconds=max(left) * pace) if left and pace is not None else None
