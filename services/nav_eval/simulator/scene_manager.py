@@ -16,7 +16,7 @@ import numpy as np
 
 from nav_eval.config.schema import BenchmarkConfig, ObjectConfig, RobotConfig
 from nav_eval.scene.model import Scene, Semantics
-from nav_eval.scene.navigation import AgentShape, Ground, build_navigation
+from nav_eval.scene.navigation import AgentShape, Ground, build_navigation, read_navmesh
 from nav_eval.scene.navigation.mesh import NavigationMesh
 from nav_eval.scene.navigation.store import load_mesh, mesh_key, save_mesh
 from nav_eval.scene.objects import Furnished, with_objects
@@ -60,13 +60,29 @@ class SceneSource:
         write_semantics(self.furnished.scene.semantics, file)
         return self.furnished.scene.semantics
 
-    def ground(self, shape: AgentShape) -> NavigationMesh:
+    def ground(self, shape: AgentShape, *, prefer_files: bool = True) -> NavigationMesh:
+        """Where an agent of this shape can go: as the dataset's own mesh says, or as the geometry does."""
+        official = self._official_mesh(shape) if prefer_files else None
+        if official is not None:
+            return official
         folder = self.cache / "navigation" / mesh_key(self.digest, shape)
         if not folder.exists():
             scene, blocks = self.furnished
             solid = scene if np.all(blocks) else replace(scene, triangles=scene.triangles[blocks])
             save_mesh(build_navigation(solid, shape), folder)
         return load_mesh(folder)
+
+    def _official_mesh(self, shape: AgentShape) -> NavigationMesh | None:
+        """Habitat's `.navmesh` beside the scene, if it was made for such an agent and nothing was put in its way."""
+        file = self.path.with_suffix(".navmesh")
+        if self.things or not file.exists():
+            return None
+        mesh = read_navmesh(file)
+        return mesh if _fits(mesh.shape, shape) else None
+
+
+def _fits(made_for: AgentShape, wanted: AgentShape) -> bool:
+    return (round(made_for.radius, 3), round(made_for.height, 3)) == (round(wanted.radius, 3), round(wanted.height, 3))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -126,4 +142,8 @@ class SceneManager:
     def _make(self, scene_id: str, shape: AgentShape) -> Place:
         path = find_scene(scene_id, self._root)
         source = SceneSource(path=path, things=self._things, root=self._root, cache=self._cache)
-        return Place(source=source, semantics=source.semantics(), ground=source.ground(shape))
+        return Place(
+            source=source,
+            semantics=source.semantics(),
+            ground=source.ground(shape, prefer_files=self._navmesh.prefer_files),
+        )
