@@ -10,12 +10,18 @@ from nav_eval.scene.houses.randomness import Draw
 from nav_eval.simulator.episode_generation.lh_vln import LongHorizonMaker
 from nav_eval.simulator.episode_generation.making import Case, Maker, Order
 from nav_eval.simulator.episode_generation.quota import Quota
+from nav_eval.simulator.episode_generation.search import ImageMaker, ObjectMaker, PointMaker
 from nav_eval.simulator.episode_generation.site import Site, Surroundings
 from nav_eval.simulator.scene_manager import SceneManager
 
 ATTEMPTS = 60  #: draws per episode; the second half asks for less
 Say = Callable[[str], None]
-MAKERS: dict[str, Callable[[Sequence[Site], Order, Quota], Maker]] = {"lh_vln": LongHorizonMaker}
+MAKERS: dict[str, Callable[[Sequence[Site], Order, Quota], Maker]] = {
+    "lh_vln": LongHorizonMaker,
+    "objectnav": ObjectMaker,
+    "imagenav": ImageMaker,
+    "pointnav": PointMaker,
+}
 
 
 class GenerationFailed(DatasetError):
@@ -45,13 +51,17 @@ def generate_episodes(
 def _generated(order: Order, scenes: Sequence[str], cache: Path, say: Say) -> Iterator[Episode]:
     """Scene by scene, so that an evaluation in this order opens each scene once."""
     manager = SceneManager(order.benchmark, cache=cache)
-    quota = Quota(expected=order.count * sum(order.subtasks) // 2)
+    quota = Quota(expected=order.count * _targets_per_episode(order))
     for place, scene in enumerate(scenes):
         numbers = range(place * order.count // len(scenes), (place + 1) * order.count // len(scenes))
         if numbers:
             say(f"{len(numbers)} {order.benchmark.task.type} episodes in {scene}")
             maker = MAKERS[order.benchmark.task.type](_sites(order.benchmark, scene, manager), order, quota)
             yield from (_made(maker, order, scene, number) for number in numbers)
+
+
+def _targets_per_episode(order: Order) -> int:
+    return sum(order.subtasks) // 2 if order.benchmark.task.type == "lh_vln" else 1
 
 
 def _sites(benchmark: BenchmarkConfig, scene: str, manager: SceneManager) -> list[Site]:

@@ -1,17 +1,21 @@
 """One leg of a generated episode: where it leads, and how the expert walked it."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
-from nav_eval.dataset.episode import Subtask, Vec3
+from nav_eval.dataset.episode import Goal, PrivateEpisode, Subtask, Vec3
 from nav_eval.geometry import straight_line
 from nav_eval.simulator.episode_generation.site import Site
 from nav_eval.simulator.episode_generation.targets import Target
 from nav_eval.simulator.expert import Walk
 from nav_eval.simulator.motion import AgentState
 from nav_eval.tasks.base import STOP
+
+#: the expert needs less than this share of the allowed steps
+SHARE_OF_STEPS = 0.6
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -52,6 +56,34 @@ def walked(site: Site, start: AgentState, points: Sequence[Vec3], *, limit: int)
     return Leg(walk=walk, geodesic=geodesic, corners=tuple(site.ground.shortest_path(start.position, nearest)))
 
 
+def expert_limit(site: Site) -> int:
+    """The expert needs fewer actions than this, so that others have time to err."""
+    return int(SHARE_OF_STEPS * site.benchmark.evaluation.max_steps)
+
+
+def private_half(
+    site: Site,
+    legs: Sequence[Leg],
+    *,
+    goals: tuple[Goal, ...] = (),
+    subtasks: tuple[Subtask, ...] = (),
+    info: Mapping[str, Any],
+) -> PrivateEpisode:
+    """What the evaluator knows of an episode that the expert walked."""
+    return PrivateEpisode(
+        scene_id=site.around.scene_id,
+        start=legs[0].walk.states[0].pose,
+        goals=goals,
+        reference_path=_once(corner for leg in legs for corner in leg.corners),
+        dense_path=_once(state.position for leg in legs for state in leg.walk.states),
+        expert_actions=tuple(action for leg in legs for action in leg.actions),
+        subtasks=subtasks,
+        shortest_path_length=math.fsum(leg.geodesic for leg in legs),
+        robot=site.robot.name,
+        info=dict(info),
+    )
+
+
 def subtask(target: Target, leg: Leg) -> Subtask:
     return Subtask(
         target=target.category,
@@ -63,13 +95,10 @@ def subtask(target: Target, leg: Leg) -> Subtask:
     )
 
 
-def dense_path(legs: Iterable[Leg]) -> tuple[Vec3, ...]:
-    """Every position of the expert once; turning on the spot adds none."""
-    positions = [state.position for leg in legs for state in leg.walk.states]
-    return tuple(p for n, p in enumerate(positions) if n == 0 or p != positions[n - 1])
-
-
-def joined_corners(legs: Iterable[Leg]) -> tuple[Vec3, ...]:
-    """The corners of all ways, one after the other."""
-    corners = [corner for leg in legs for corner in leg.corners]
-    return tuple(c for n, c in enumerate(corners) if n == 0 or c != corners[n - 1])
+def _once(points: Iterable[Vec3]) -> tuple[Vec3, ...]:
+    """Every position once in a row; turning on the spot adds none."""
+    kept: list[Vec3] = []
+    for point in points:
+        if not kept or point != kept[-1]:
+            kept.append(point)
+    return tuple(kept)

@@ -1,29 +1,23 @@
 """Long-horizon episodes: errands of two to four targets in a fixed order."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from nav_eval.dataset.episode import Episode, Instruction, PrivateEpisode, PublicEpisode
+from nav_eval.dataset.episode import Episode, PublicEpisode
 from nav_eval.scene.houses.randomness import Draw
 from nav_eval.simulator.episode_generation.errands import Errand, instruction
-from nav_eval.simulator.episode_generation.legs import Leg, dense_path, joined_corners, subtask, walked
-from nav_eval.simulator.episode_generation.making import Case, Maker, Order
+from nav_eval.simulator.episode_generation.legs import Leg, expert_limit, private_half, subtask, walked
+from nav_eval.simulator.episode_generation.making import Case, Maker, Order, may_be_in_sight
 from nav_eval.simulator.episode_generation.quota import Quota
 from nav_eval.simulator.episode_generation.site import Site
 from nav_eval.simulator.episode_generation.targets import Target, targets_of
-from nav_eval.simulator.episode_generation.words import is_portable, is_surface
+from nav_eval.simulator.episode_generation.words import is_portable, is_surface, said
 from nav_eval.simulator.motion import AgentState
 
 #: geodesic metres of one leg, where the house allows
 SHORTEST, LONGEST = 3.0, 20.0
 #: expert actions of all legs, where the house allows
 FEWEST, MOST = 60, 300
-#: the expert needs less than this share of the allowed steps
-SHARE_OF_STEPS = 0.6
-#: of all episodes, those whose first target may be in sight at the start
-IN_SIGHT = 0.15
-
 FIND, TAKE, PUT = "find", "take", "put"
 #: what the legs of an episode are for, by their number
 SHAPES: dict[int, tuple[tuple[str, ...], ...]] = {
@@ -55,7 +49,7 @@ class TripMaker:
         self._site = site
         self._targets = targets
         self._quota = quota
-        self._limit = int(SHARE_OF_STEPS * site.benchmark.evaluation.max_steps)
+        self._limit = expert_limit(site)
 
     def draw(self, count: int, draw: Draw, *, strict: bool) -> Trip | None:
         """A trip of so many legs; None if this draw leads nowhere. Not strict: short trips will do."""
@@ -78,11 +72,10 @@ class TripMaker:
 
     def _next(self, state: AgentState, role: str, before: Sequence[Target], draw: Draw) -> Target | None:
         options = list(self._options(state, role, before))
-        if not before and not draw.chance(IN_SIGHT):
-            options = [target for target in options if not in_sight(self._site, state, target)]
-        if not options:
-            return None
-        return self._quota.choose(options, coming_from=room_at(self._site, state, before), draw=draw)
+        if not before and not may_be_in_sight(draw):
+            options = [target for target in options if not self._site.sees_any(state.position, target.reference.things)]
+        coming_from = before[-1].room if before else self._site.around.room_at(state.position)
+        return next(iter(self._quota.ranked(options, coming_from=coming_from, draw=draw)), None)
 
     def _options(self, state: AgentState, role: str, before: Sequence[Target]) -> Iterator[Target]:
         """Targets that suit the role, of another category than those before, neither too near nor too far."""
@@ -109,7 +102,7 @@ class LongHorizonMaker(Maker):
         trip = self._trips[robot].draw(self._legs(case.number), case.draw.fork("trip"), strict=strict)
         if trip is None:
             return None
-        rooms = [room_at(self._sites[robot], trip.start, ()), *(target.room for target in trip.targets)]
+        rooms = [self._sites[robot].around.room_at(trip.start.position), *(target.room for target in trip.targets)]
         for target, coming_from in zip(trip.targets, rooms, strict=False):
             self._quota.note(target, coming_from=coming_from)
         return _episode(self._sites[robot], trip, case, rooms)
@@ -123,27 +116,17 @@ class LongHorizonMaker(Maker):
 
 
 def _episode(site: Site, trip: Trip, case: Case, rooms: list[str]) -> Episode:
+    info = {
+        "rooms": rooms,
+        "goal_in_sight": site.sees_any(trip.start.position, trip.targets[0].reference.things),
+        "errands": list(trip.roles),
+        "references": [target.reference.text for target in trip.targets],
+    }
+    subtasks = tuple(subtask(target, leg) for target, leg in zip(trip.targets, trip.legs, strict=True))
     text = instruction(errands(trip), case.draw.fork("words"))
     return Episode(
-        public=PublicEpisode(
-            episode_id=case.episode_id, instruction=Instruction(text=text, tokens=tokens_of(text), language="en")
-        ),
-        private=PrivateEpisode(
-            scene_id=site.around.scene_id,
-            start=trip.start.pose,
-            reference_path=joined_corners(trip.legs),
-            dense_path=dense_path(trip.legs),
-            expert_actions=tuple(action for leg in trip.legs for action in leg.actions),
-            subtasks=tuple(subtask(target, leg) for target, leg in zip(trip.targets, trip.legs, strict=True)),
-            shortest_path_length=sum(leg.geodesic for leg in trip.legs),
-            robot=site.robot.name,
-            info={
-                "rooms": rooms,
-                "goal_in_sight": in_sight(site, trip.start, trip.targets[0]),
-                "references": [target.reference.text for target in trip.targets],
-                "errands": list(trip.roles),
-            },
-        ),
+        public=PublicEpisode(episode_id=case.episode_id, instruction=said(text)),
+        private=private_half(site, trip.legs, subtasks=subtasks, info=info),
     )
 
 
@@ -156,23 +139,6 @@ def errands(trip: Trip) -> list[Errand]:
         elif role == FIND:
             found.append(Errand(thing=target.reference))
     return found
-
-
-def in_sight(site: Site, state: AgentState, target: Target) -> bool:
-    """Whether something that may be meant is in a straight line from the cameras, wherever they look."""
-    return any(site.sees(state.position, thing) for thing in target.reference.things)
-
-
-def room_at(site: Site, state: AgentState, before: Sequence[Target]) -> str:
-    """The kind of room that a leg begins in."""
-    if before:
-        return before[-1].room
-    region = site.around.region_at(state.position)
-    return "" if region is None else region.category
-
-
-def tokens_of(text: str) -> tuple[str, ...]:
-    return tuple(re.findall(r"[a-z0-9']+|[.,;:?!]", text.lower()))
 
 
 def _suits(role: str, target: Target, before: Sequence[Target]) -> bool:

@@ -7,6 +7,9 @@ from nav_eval.config.schema import BenchmarkConfig
 from nav_eval.dataset.episode import Episode
 from nav_eval.scene.houses.randomness import Draw, Split
 
+#: of all episodes, those whose goal may be in sight at the start
+IN_SIGHT = 0.15
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Order:
@@ -44,3 +47,8 @@ class Maker(ABC):
 def pool_of(split: str) -> Split:
     """`val_unseen` and `test` are unseen; `train` and `val_seen` are seen."""
     return "unseen" if "unseen" in split or split.startswith("test") else "seen"
+
+
+def may_be_in_sight(draw: Draw) -> bool:
+    """Whether this episode is one of the few whose goal may be seen from the start."""
+    return draw.fork("in sight").chance(IN_SIGHT)

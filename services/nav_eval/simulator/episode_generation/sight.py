@@ -56,6 +56,12 @@ class Sight:
             bool(seen) for seen in _any_clear(self._columns, _rows(eyes), _rows(_points_on(thing)), thing.object_id)
         ]
 
+    def share_seen(self, eye: Vec3, thing: SceneObject) -> float:
+        """How much of a thing is seen from here, between 0 and 1."""
+        points = _points_on(thing)
+        seen = [self.is_clear(eye, point, ignoring=thing.object_id) for point in points]
+        return sum(seen) / len(points)
+
 
 def _points_on(thing: SceneObject) -> list[Vec3]:
     (x, y, z), (width, height, depth) = thing.center, thing.size

@@ -1,13 +1,12 @@
 """A scene as the generator sees it: where one can stand, what can be seen from there, and who walks."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from nav_eval.config.schema import BenchmarkConfig, RobotConfig
 from nav_eval.dataset.episode import Pose, Vec3
 from nav_eval.errors import ConfigError
-from nav_eval.randomness import subseed
 from nav_eval.scene.houses.randomness import Draw
 from nav_eval.scene.model import Region, SceneObject, Semantics
 from nav_eval.scene.navigation import DistanceField, Ground
@@ -57,6 +56,11 @@ class Surroundings:
     @cached_property
     def lattice(self) -> Lattice:
         return Lattice(self.ground, self.semantics, spacing=LATTICE)
+
+    def room_at(self, position: Vec3) -> str:
+        """The kind of room that a place is in; empty where the scene does not say."""
+        region = self.region_at(position)
+        return "" if region is None else region.category
 
     def region_at(self, position: Vec3) -> Region | None:
         """The room that a place is in."""
@@ -131,14 +135,20 @@ class Site:
     def sees(self, position: Vec3, thing: SceneObject) -> bool:
         return self.around.sight.seen_from([self.eye(position)], thing)[0]
 
+    def sees_any(self, position: Vec3, things: Iterable[SceneObject]) -> bool:
+        """Whether one of these is in a straight line from the cameras, wherever they look."""
+        return any(self.sees(position, thing) for thing in things)
+
     def walk(self, state: AgentState, field: DistanceField, *, limit: int) -> Walk:
         """The expert's way to the nearest goal of a field."""
         return self.expert.walk(state, field, near=self.near, limit=limit)
 
+    def random_place(self, draw: Draw) -> Vec3:
+        return self.ground.random_navigable_point(draw.below(2**53))
+
     def random_start(self, draw: Draw) -> AgentState:
         """Any place, facing any direction that whole turns lead to from −Z."""
-        seed = draw.below(2**32)
-        position = self.ground.random_navigable_point(subseed(seed, "start") % 2**64)
+        position = self.random_place(draw)
         return self.body.start(self.facing(position, turns=draw.below(FULL_TURN // microdegrees(self.turn_angle))))
 
     def facing(self, position: Vec3, *, turns: int) -> Pose:

@@ -41,7 +41,7 @@ class Lattice:
             return []
         found = []
         for i, j in self._cells(thing, within):
-            metres = outside(thing, i * self.spacing, j * self.spacing)
+            metres = outside(thing, *self._xz(i, j))
             known = self._at(i, j, floor) if metres <= within else None
             if known is not None and known[1] in (None, thing.region):
                 found.append(Beside(metres, known[0]))
@@ -49,12 +49,17 @@ class Lattice:
 
     def _look_up(self, i: int, j: int, floor: float) -> tuple[Vec3, str | None] | None:
         """A place and its room; None off the ground, and on islands that nobody starts from."""
-        point = (i * self.spacing, floor, j * self.spacing)
+        x, z = self._xz(i, j)
+        point = (x, floor, z)
         if self._ground.island(point) != 0:
             return None
         place = self._ground.snap_point(point)
         region = next((r.region_id for r in self._regions.values() if is_inside(r, point)), None)
         return None if place is None else (place, region)
+
+    def _xz(self, i: int, j: int) -> tuple[float, float]:
+        """Short numbers: files of view points are mostly these."""
+        return round(i * self.spacing, 6), round(j * self.spacing, 6)
 
     def _floor_below(self, thing: SceneObject) -> float | None:
         """The height of the floor that the thing is on or above."""

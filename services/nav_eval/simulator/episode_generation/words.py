@@ -2,8 +2,10 @@
 which words may mean the same. Words that are not listed are still understood: they are neither carried nor put on.
 """
 
+import re
 from collections.abc import Iterable
 
+from nav_eval.dataset.episode import Instruction
 from nav_eval.scene.model import SceneObject
 
 #: parts of the building, and things that nobody is sent to
@@ -129,6 +131,12 @@ def sentence(text: str) -> str:
     """With a capital letter and an end."""
     text = text[:1].upper() + text[1:]
     return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
+def said(text: str) -> Instruction:
+    """A text as an agent gets it."""
+    tokens = tuple(re.findall(r"[a-z0-9']+|[.,;:?!]", text.lower()))
+    return Instruction(text=text, tokens=tokens, language="en")
 
 
 def may_be_called(noun: str, thing: SceneObject) -> bool:
