@@ -13,7 +13,7 @@ import numpy as np
 from nav_eval.scene.houses.fixtures import Fixture
 from nav_eval.scene.houses.furniture.piece import BODY, Part, parts
 from nav_eval.scene.houses.plan.doors import wall_of
-from nav_eval.scene.houses.plan.geometry import Edge, Rect, cells
+from nav_eval.scene.houses.plan.geometry import Edge, Rect, cells, remaining
 from nav_eval.scene.houses.plan.model import WALL, Opening, OpeningKind, Plan, Room
 from nav_eval.scene.houses.shapes import TEXTURE_SPAN, Mesh, box, merged, quad
 from nav_eval.scene.houses.styles import RoomStyle
@@ -74,7 +74,7 @@ def _walls(plan: Plan, room: Room, style: RoomStyle, top: int) -> Fixture:
         own = [opening for opening in openings if wall_of(opening, room) == wall]
         slot = "accent" if wall == accent else BODY
         made.append(Part(slot, _wall_face(wall, own, heights, base)))
-        made.extend(parts("skirting", *_skirting(wall, own, base)))
+        made.extend(parts("skirting", *_skirting(wall, own, base, _floor_holes(plan, room))))
         for opening in own:
             made.extend(parts(slot, *_reveal(opening, wall, base)))
     finishes = {BODY: style.wall, "accent": style.accent, "skirting": style.trim}
@@ -116,17 +116,21 @@ def _framed(opening: Opening) -> bool:
     return opening.kind in (OpeningKind.DOOR, OpeningKind.ENTRANCE, OpeningKind.GATE)
 
 
-def _skirting(wall: Edge, openings: Sequence[Opening], base: int) -> list[Mesh]:
-    """Boards along the foot of the wall, between the doors."""
+def _skirting(wall: Edge, openings: Sequence[Opening], base: int, holes: Sequence[Rect]) -> list[Mesh]:
+    """Boards along the foot of the wall, between the doors, where there is floor."""
     height, depth = SKIRTING
-    doors = sorted(_hole_span(wall, o) for o in openings if o.sill == 0)
-    starts = [0, *(high + (60 if high else 0) for _, high in doors)]
-    ends = [*(low - 60 for low, _ in doors), wall.length]
-    boards = []
-    for low, high in zip(starts, ends, strict=True):
-        if high - low > 30:
-            boards.append(block(wall.rect(low, high, depth), base, base + height))
-    return boards
+    taken = [(low - 60, high + 60) for low, high in (_hole_span(wall, o) for o in openings if o.sill == 0)]
+    taken += [span for hole in holes if (span := _beside(wall, hole))]
+    spans = remaining(wall.length, taken)
+    return [block(wall.rect(low, high, depth), base, base + height) for low, high in spans if high - low > 30]
+
+
+def _beside(wall: Edge, hole: Rect) -> tuple[int, int] | None:
+    """The part of a wall that stands at the rim of a hole in the floor."""
+    if not wall.rect(0, wall.length, 10).overlaps(hole):
+        return None
+    ends = sorted((wall.along((hole.x0, hole.z0)), wall.along((hole.x1, hole.z1))))
+    return ends[0], ends[1]
 
 
 def _reveal(opening: Opening, wall: Edge, base: int) -> list[Mesh]:

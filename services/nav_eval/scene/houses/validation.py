@@ -27,7 +27,7 @@ LEAST_SHARE = 0.998  #: of the free floor hangs together; the rest are nooks of 
 LEAST_FREE = 0.5  #: square metres of walkable floor in every room
 NEAR = 1.0  #: metres from every object to walkable floor
 DEPTH = 0.015  #: metres that two things may overlap, e.g. soft cushions
-RAYS = 300
+RAYS = 160
 _BUILDING = ("wall", "floor", "ceiling", "doorway", "window", "stairs", "door")
 _NO_OBSTACLE = ("wall", "floor", "ceiling", "doorway", "window", "rug")
 

@@ -27,7 +27,7 @@ def car(draw: Draw) -> Piece:
     ]
     made = parts(
         BODY,
-        _sideways(prism(hull, width)),
+        _sideways(prism(hull, width - 0.08)),
         _sideways(
             prism(
                 [

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from nav_eval.scene.houses.furniture import bathroom, decor, electronics, lighting, storage
 from nav_eval.scene.houses.furniture.piece import Maker, Piece
-from nav_eval.scene.houses.placement.arranging import QUARTERS, RoomWork, mm
-from nav_eval.scene.houses.placement.space import WallArea
+from nav_eval.scene.houses.placement.arranging import QUARTERS, Frame, RoomWork, against_wall, mm, put_at
+from nav_eval.scene.houses.placement.space import CASING, WallArea
 from nav_eval.scene.houses.plan.doors import wall_of
 from nav_eval.scene.houses.plan.geometry import Rect
 from nav_eval.scene.houses.plan.model import OpeningKind
@@ -29,6 +29,9 @@ _PICTURES: dict[str, tuple[int, int]] = {
     LIVING: (2, 4), DINING: (1, 3), BEDROOM: (1, 3), OFFICE: (1, 3), KITCHEN: (0, 1), HALLWAY: (2, 4),
     BATHROOM: (0, 1), LAUNDRY: (0, 0), GARAGE: (0, 0),
 }  # fmt: skip
+
+
+_HEATED = (BEDROOM, OFFICE, DINING, LIVING, HALLWAY)
 
 
 def decorate(work: RoomWork) -> None:
@@ -148,16 +151,18 @@ def _hang_pictures(work: RoomWork, draw: Draw, count: int) -> None:
 def _dress_windows(work: RoomWork) -> None:
     """A radiator below, curtains beside."""
     curtained = work.room.kind in (LIVING, DINING, BEDROOM, OFFICE) and work.draw.fork("curtains").chance(0.75)
-    curtain = decor.curtain(work.draw.fork("curtain"))
+    curtain, heater = decor.curtain(work.draw.fork("curtain")), decor.radiator(work.draw.fork("radiator"))
     for opening in work.plan.openings_of(work.room):
         if opening.kind is not OpeningKind.WINDOW:
             continue
         wall = wall_of(opening, work.room)
         number, middle = work.space.walls.index(wall), wall.along(opening.center)
+        if work.room.kind in _HEATED and opening.sill > mm(heater.size[1]) + 40:
+            put_at(work, [against_wall(heater)], Frame(wall.at(middle), wall.direction, wall.normal))
         if curtained:
-            reach = opening.width // 2 + 100 + mm(curtain.size[0]) // 2
+            reach = opening.width // 2 + CASING + mm(curtain.size[0]) // 2
             for along in (middle - reach, middle + reach):
-                _hang_at(work, curtain, number, along, 60)
+                _hang_at(work, curtain, number, along, 60, margin=0)
 
 
 def _hang_lamps(work: RoomWork) -> None:

@@ -20,6 +20,7 @@ from nav_eval.scene.houses.plan.model import HALF_WALL, PASSABLE, Opening, Openi
 
 RADII = (330, 250, 180, 100)  #: agents that must get through; the largest leaves a margin and fails first
 REACH = 700  #: every obstacle has walkable floor this near
+CASING = 90  #: wall around an opening that stays empty
 BEFORE_WINDOW = 350  #: how far furniture may rise above a window sill
 ENTRANCE_DEPTH = 700  #: free floor behind closed outer doors
 
@@ -124,7 +125,7 @@ def _mark_opening(space: RoomSpace, opening: Opening) -> None:
     middle, number = wall.along(opening.center), space.walls.index(wall)
     half = opening.width // 2
     space.taken[number].append(
-        WallArea(middle - half - 90, middle + half + 90, max(0, opening.sill - 90), opening.head + 90)
+        WallArea(middle - half - CASING, middle + half + CASING, max(0, opening.sill - CASING), opening.head + CASING)
     )
     if opening.kind is OpeningKind.WINDOW:
         space.windows.append((wall.rect(middle - half, middle + half, 400), opening.sill))

@@ -145,6 +145,14 @@ def _shoes(shelf: Shelf) -> None:
             shelf.put(small.shoes(shelf.draw.fork(number)), x, z)
 
 
+def _counter(shelf: Shelf) -> None:
+    """A microwave now and then, otherwise a few small things."""
+    if shelf.draw.chance(0.12):
+        shelf.put(kitchen.microwave(shelf.draw.fork("microwave")), *shelf.middle)
+    else:
+        shelf.scatter(_COUNTER, shelf.draw.integer(0, 2))
+
+
 def _scattered(makers: Sequence[Maker], low: int, high: int) -> Callable[[Shelf], None]:
     def fill(shelf: Shelf) -> None:
         shelf.scatter(makers, shelf.draw.integer(low, high))
@@ -153,7 +161,6 @@ def _scattered(makers: Sequence[Maker], low: int, high: int) -> Callable[[Shelf]
 
 
 _COUNTER = (
-    kitchen.microwave,
     kitchen.kettle,
     kitchen.toaster,
     small.bottle,
@@ -183,7 +190,7 @@ _FILL: dict[str, Callable[[Shelf], None]] = {
     "dresser": _scattered(
         (lighting.table_lamp, decor.vase, small.jar, small.bag, lighting.candle, electronics.radio), 2, 3
     ),
-    "counter": _scattered(_COUNTER, 0, 2),
+    "counter": _counter,
     "hob": _scattered((kitchen.pot,), 0, 1),
     "workbench": _scattered((garage.toolbox, small.jar, small.bottle, small.storage_box, electronics.radio), 2, 3),
     "bed": _scattered((small.teddy_bear, small.folded_clothes, small.book, small.bag), 0, 1),
