@@ -39,7 +39,8 @@ def build_navigation(
 ) -> "NavigationMesh":
     """The navigation mesh of a scene for an agent of this shape.
 
-    Parts below `least_area` m² and platforms (table tops, roofs) are reported but not walked on.
+    Parts that cannot be reached from the ground and are small (below `least_area` m², or as small as the
+    inside of furniture) and platforms (table tops, roofs) are reported but not walked on; 0 keeps all parts.
     """
     from nav_eval.scene.navigation.build import build_surface
     from nav_eval.scene.navigation.mesh import NavigationMesh

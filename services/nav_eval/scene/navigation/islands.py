@@ -19,6 +19,7 @@ from nav_eval.scene.navigation.spans import EAST, NORTH, SOUTH, WEST
 from nav_eval.scene.navigation.surface import ABSENT, FULL, PARTIAL
 
 FURNITURE_AREA = 5.0  #: m²; so small a part may have a back rest or a wall behind it and still be furniture
+HOLLOW_SHARE = 0.05  #: of the ground; a smaller part that cannot be reached from it is more likely a hollow than a room
 
 _SOUTH_EAST = 1  #: side of `neighbour`
 
@@ -201,11 +202,13 @@ def measure_islands(
 
 
 def judge(islands: list[Island], *, least_area: float, keep_platforms: bool) -> list[Verdict]:
-    """Which parts stay. The ground always does."""
+    """Which parts stay. The ground always does; a least area of 0 keeps every other part as well."""
     if not islands:
         return []
     ground = _ground(islands)
-    verdicts = [_verdict(island, least_area, keep_platforms) for island in islands]
+    hollow = min(FURNITURE_AREA, HOLLOW_SHARE * islands[ground].area)  # the inside of a cupboard
+    least = max(least_area, hollow) if least_area > 0.0 else 0.0
+    verdicts = [_verdict(island, least, keep_platforms) for island in islands]
     verdicts[ground] = Verdict.GROUND
     return verdicts
 

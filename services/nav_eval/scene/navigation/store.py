@@ -23,7 +23,7 @@ from nav_eval.scene.navigation.surface import ABSENT, Surface
 from nav_eval.scene.navigation.tiles import COLUMNS, Tiling
 
 #: part of every key: raised whenever the same input would give another mesh
-VERSION = 1
+VERSION = 2
 
 _ARRAYS: dict[str, tuple[type[np.generic], int]] = {
     "first": (np.int32, 1),
