@@ -100,6 +100,12 @@ class Describer:
         region = self._regions.get(region_id or "")
         return None if region is None else region.category
 
+    def room_words(self, region: Region) -> RoomWords | None:
+        """Words that mean this room and no other; None where there are none."""
+        if self.rooms_of[region.category] == 1:
+            return RoomWords(kind=region.category)
+        return next(self._features(region), None)
+
     def _cheapest(self, thing: SceneObject) -> Reference | None:
         shared: list[tuple[SceneObject, ...]] = []
         options = list(self._options(thing))
@@ -231,18 +237,18 @@ class Describer:
     def _reference(self, description: Description, things: tuple[SceneObject, ...]) -> Reference:
         one = len(things) == 1
         short = _words(description, unique=one)
-        room = "" if description.room is None else f" {self.in_room(description.room)}"
+        room = "" if description.room is None else f" in {self.room_name(description.room)}"
         return Reference(description=description, things=things, text=short + room, short=short)
 
-    def in_room(self, words: RoomWords) -> str:
-        """`in the kitchen`, `in one of the bedrooms`, `in the bedroom with the piano`."""
+    def room_name(self, words: RoomWords) -> str:
+        """`the kitchen`, `one of the bedrooms`, `the bedroom with the piano`."""
         if words.holds is not None:
-            return f"in the {words.kind} with the {words.holds}"
+            return f"the {words.kind} with the {words.holds}"
         if words.wall_colour is not None:
-            return f"in the {words.kind} with the {words.wall_colour} walls"
+            return f"the {words.kind} with the {words.wall_colour} walls"
         if self.rooms_of[words.kind] > 1:
-            return f"in one of the {plural(words.kind)}"
-        return f"in the {words.kind}"
+            return f"one of the {plural(words.kind)}"
+        return f"the {words.kind}"
 
     def _names_one_room(self, words: RoomWords | None) -> bool:
         return words is None or bool(words.holds or words.wall_colour) or self.rooms_of[words.kind] == 1

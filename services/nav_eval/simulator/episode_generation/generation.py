@@ -8,19 +8,23 @@ from nav_eval.dataset.episode import Episode
 from nav_eval.errors import ConfigError, DatasetError
 from nav_eval.scene.houses.randomness import Draw
 from nav_eval.simulator.episode_generation.lh_vln import LongHorizonMaker
+from nav_eval.simulator.episode_generation.localization import SituationMaker
 from nav_eval.simulator.episode_generation.making import Case, Maker, Order
 from nav_eval.simulator.episode_generation.quota import Quota
 from nav_eval.simulator.episode_generation.search import ImageMaker, ObjectMaker, PointMaker
 from nav_eval.simulator.episode_generation.site import Site, Surroundings
+from nav_eval.simulator.episode_generation.vln import RouteMaker
 from nav_eval.simulator.scene_manager import SceneManager
 
 ATTEMPTS = 60  #: draws per episode; the second half asks for less
 Say = Callable[[str], None]
 MAKERS: dict[str, Callable[[Sequence[Site], Order, Quota], Maker]] = {
+    "vln": RouteMaker,
     "lh_vln": LongHorizonMaker,
     "objectnav": ObjectMaker,
     "imagenav": ImageMaker,
     "pointnav": PointMaker,
+    "localization": SituationMaker,
 }
 
 

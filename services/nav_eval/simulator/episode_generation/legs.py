@@ -42,13 +42,15 @@ class Leg:
         return math.fsum(straight_line(a, b) for a, b in pairwise(positions))
 
 
-def walked(site: Site, start: AgentState, points: Sequence[Vec3], *, limit: int) -> Leg | None:
+def walked(
+    site: Site, start: AgentState, points: Sequence[Vec3], *, limit: int, near: float | None = None
+) -> Leg | None:
     """The expert's way to the nearest of these points; None where it does not arrive in time."""
     field = site.ground.distance_field(points)
     geodesic = field.distance(start.position)
     if math.isinf(geodesic):
         return None
-    walk = site.walk(start, field, limit=limit)
+    walk = site.expert.walk(start, field, near=near or site.near, limit=limit)
     if not walk.arrived:
         return None
     from_start = site.ground.distance_field([start.position])

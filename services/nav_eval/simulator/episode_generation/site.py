@@ -9,13 +9,13 @@ from nav_eval.dataset.episode import Pose, Vec3
 from nav_eval.errors import ConfigError
 from nav_eval.scene.houses.randomness import Draw
 from nav_eval.scene.model import Region, SceneObject, Semantics
-from nav_eval.scene.navigation import DistanceField, Ground
+from nav_eval.scene.navigation import Ground
 from nav_eval.scene.navigation.angles import FULL_TURN, microdegrees
 from nav_eval.simulator.actions import Body
 from nav_eval.simulator.episode_generation.descriptions import Describer
 from nav_eval.simulator.episode_generation.sight import Sight
 from nav_eval.simulator.episode_generation.standing import RING, Beside, Lattice, is_inside, spread_out
-from nav_eval.simulator.expert import Expert, Walk
+from nav_eval.simulator.expert import Expert
 from nav_eval.simulator.motion import AgentState, quaternion_of, turned
 from nav_eval.simulator.scene_manager import Place
 
@@ -138,10 +138,6 @@ class Site:
     def sees_any(self, position: Vec3, things: Iterable[SceneObject]) -> bool:
         """Whether one of these is in a straight line from the cameras, wherever they look."""
         return any(self.sees(position, thing) for thing in things)
-
-    def walk(self, state: AgentState, field: DistanceField, *, limit: int) -> Walk:
-        """The expert's way to the nearest goal of a field."""
-        return self.expert.walk(state, field, near=self.near, limit=limit)
 
     def random_place(self, draw: Draw) -> Vec3:
         return self.ground.random_navigable_point(draw.below(2**53))
