@@ -209,3 +209,17 @@ def test_two_builds_are_the_same_bits():
     geometry, _ = room(5, 5, Box(0, 0, 0.5, 0.5, 33), turn=12)
     first, second = (build_navigation(together(geometry, solid(Box(1, 1, 0.2, 0.2)))) for _ in range(2))
     assert all(np.array_equal(a, b) for a, b in zip(first.surface[1:], second.surface[1:], strict=True))
+
+
+def test_warming_up_leaves_nothing_to_compile():
+    from nav_eval.scene.navigation import walking
+    from nav_eval.scene.navigation.field import spread
+    from nav_eval.scene.navigation.warmup import warm_up
+
+    warm_up()
+    before = [len(kernel.signatures) for kernel in (walking.step, spread)]
+    geometry, _ = room(3, 3, turn=5)
+    mesh = build_navigation(geometry)
+    mesh.geodesic_distance(mesh.random_navigable_point(0), mesh.random_navigable_point(1))
+    mesh.try_step((0.0, 0.0, 0.0), (0.1, 0.0, 0.0), sliding=False)
+    assert [len(kernel.signatures) for kernel in (walking.step, spread)] == before

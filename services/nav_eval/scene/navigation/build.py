@@ -5,7 +5,7 @@ this one only passes the data on and forgets what is no longer needed.
 """
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ from nav_eval.scene.navigation.solids import find_solids
 from nav_eval.scene.navigation.spans import EAST, SOUTH, Spans, find_spans
 from nav_eval.scene.navigation.surface import ABSENT, Surface
 from nav_eval.scene.navigation.tiles import Tiling, bin_triangles
+
+Array = TypeVar("Array", bound=NDArray[Any])
 
 _OUTSIDE = np.float32(-1.0)
 
@@ -100,10 +102,8 @@ def compacted(tiling: Tiling, spans: Spans, *, margin: NDArray[np.float32], isla
 
 def frozen(surface: Surface) -> Surface:
     """Read-only and contiguous: the same type as arrays mapped from a file, so kernels compile once."""
-    arrays: list[NDArray[Any]] = [np.ascontiguousarray(array) for array in surface[1:]]
-    slots = np.ascontiguousarray(surface.tiling.slots)
-    for array in [*arrays, slots]:
-        array.setflags(write=False)
+    arrays: list[NDArray[Any]] = [read_only(np.ascontiguousarray(array)) for array in surface[1:]]
+    slots = read_only(np.ascontiguousarray(surface.tiling.slots))
     return Surface(surface.tiling._replace(slots=slots), *arrays)
 
 
@@ -120,4 +120,11 @@ def _checked(
         raise NavigationError(f"Triangles name vertex {triangles.max()}, but there are only {len(positions)}.")
     if not np.isfinite(positions).all():
         raise NavigationError("Some vertices are not finite numbers; remove those triangles from the scene.")
-    return positions, triangles
+    return read_only(positions), read_only(triangles)
+
+
+def read_only(array: Array) -> Array:
+    """The same data under one type: kernels are compiled apart for writable and for read-only arrays."""
+    view = array.view()
+    view.setflags(write=False)
+    return view

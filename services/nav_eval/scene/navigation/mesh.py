@@ -5,7 +5,6 @@ and remembers the distance fields it has made.
 """
 
 import math
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -74,7 +73,7 @@ class NavigationMesh:
     surface: Surface
     shape: AgentShape
     islands: tuple[Island, ...]  #: every part that was found, the ground first; dropped ones have no index
-    _fields: "OrderedDict[tuple[Vec3, ...], MeshField]" = field(default_factory=OrderedDict, repr=False)
+    _fields: dict[tuple[Vec3, ...], MeshField] = field(default_factory=dict, repr=False)  #: oldest first
     _quads: dict[int, NDArray[np.int64]] = field(default_factory=dict, repr=False)  #: of islands that were drawn from
     _graphs: list[Graph] = field(default_factory=list, repr=False)  #: one, made with the first field
 
@@ -117,13 +116,9 @@ class NavigationMesh:
 
     def distance_field(self, goals: Sequence[Vec3]) -> MeshField:
         key = goals_of(goals)
-        if key in self._fields:
-            self._fields.move_to_end(key)
-            return self._fields[key]
-        made = self._make_field(key)
-        self._fields[key] = made
-        while len(self._fields) > 1 and sum(kept.nbytes for kept in self._fields.values()) > FIELD_BYTES:
-            self._fields.popitem(last=False)
+        made = self._fields.pop(key, None) or self._make_field(key)
+        self._fields[key] = made  # now the youngest
+        self._forget_old_fields()
         return made
 
     def geodesic_distance(self, start: Vec3, goal: Vec3 | Sequence[Vec3]) -> float:
@@ -159,6 +154,15 @@ class NavigationMesh:
         """The same place with the height of the surface there; the same bits however it was found."""
         quad, u, v = self._locate(point)
         return (point[0], height_at(self.surface, quad, u, v), point[2]) if quad >= 0 else None
+
+    def _forget_old_fields(self) -> None:
+        """Drop the oldest beyond the limit; threads may do this at the same time."""
+        total = sum(kept.nbytes for kept in list(self._fields.values()))
+        for key in list(self._fields)[:-1]:
+            if total <= FIELD_BYTES:
+                return
+            dropped = self._fields.pop(key, None)
+            total -= dropped.nbytes if dropped else 0
 
     def _make_field(self, goals: Iterable[Vec3]) -> MeshField:
         snapped = [place for place in map(self.snap_point, goals) if place is not None]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nav_eval.dataset.episode import Vec3
 from nav_eval.errors import NavigationError
 from nav_eval.scene.navigation.angles import FULL_TURN, microdegrees, rotated
-from nav_eval.scene.navigation.build import frozen, numbered
+from nav_eval.scene.navigation.build import frozen, numbered, read_only
 from nav_eval.scene.navigation.islands import Island, Traits, Verdict, judge, mark_quads, measure_islands
 from nav_eval.scene.navigation.kernels import kernel
 from nav_eval.scene.navigation.mesh import NavigationMesh
@@ -83,15 +83,16 @@ def with_obstacles(mesh: NavigationMesh, obstacles: Sequence[Triangles]) -> Navi
     for obstacle in obstacles:
         _shrink(surface, _checked(obstacle), (shape.radius, shape.max_climb, shape.height), margin)
     nothing = np.zeros(len(margin), dtype=np.bool_)
-    traits = Traits(floor=surface.height, covered=nothing, above=nothing, ledge=nothing, drop=nothing)
-    labels, islands = measure_islands(surface.links, margin, traits, spacing=surface.tiling.spacing)
+    links, floor = surface.links.copy(), surface.height.copy()  # writable, as when the mesh was built
+    traits = Traits(floor=floor, covered=nothing, above=nothing, ledge=nothing, drop=nothing)
+    labels, islands = measure_islands(links, margin, traits, spacing=surface.tiling.spacing)
     islands, before = _with_history(mesh, labels, islands)
     verdicts = judge(islands, least_area=LEAST_AREA, keep_platforms=True)
     verdicts = _without_hollows(surface, labels, obstacles, verdicts)
     report, index_of = numbered(islands, _with_ground(islands, verdicts, before))
     island = index_of[labels]
     margin = np.where((margin >= 0.0) & (island < 0), _OUTSIDE, margin)
-    changed = surface._replace(margin=margin, quads=mark_quads(surface.links, margin), island=island)
+    changed = surface._replace(margin=margin, quads=mark_quads(links, margin), island=island)
     return NavigationMesh(surface=frozen(changed), shape=shape, islands=report)
 
 
@@ -147,7 +148,7 @@ def _checked(obstacle: Triangles) -> Triangles:
         raise NavigationError(f"An obstacle must be finite triangles, N × 3 × 3, not {triangles.shape}.")
     if len(triangles) and np.ptp(triangles.reshape(-1, 3), axis=0).max() > 100.0:
         raise NavigationError("An obstacle of more than 100 m is part of the scene; build the mesh with it.")
-    return triangles
+    return read_only(triangles)
 
 
 def box_triangles(center: Vec3, size: Vec3, *, yaw_degrees: float = 0.0) -> Triangles:
