@@ -1,4 +1,4 @@
-"""Data that a benchmark says how to make: houses and episodes, generated when they are missing.
+"""Generated data: what a benchmark says how to make, and episodes for a folder of scenes.
 
 Two evaluations may start at once, and two benchmarks may share houses: each folder has a lock, whoever comes
 second waits and then finds everything there. A file appears under its name only when it is complete.
@@ -11,12 +11,25 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from nav_eval.cache import cache_folder
+from nav_eval.config import load_benchmark
 from nav_eval.config.schema import BenchmarkConfig, GenerateConfig
 from nav_eval.dataset.writing import write_episodes
-from nav_eval.errors import DatasetError
+from nav_eval.errors import ConfigError, DatasetError
+from nav_eval.scene.houses.writing import house_file, read_manifest, write_houses
+from nav_eval.scene.semantics.own import semantics_path
+from nav_eval.simulator.episode_generation import generate_episodes, pool_of
 
 Say = Callable[[str], None]
 LOCK = ".generating.lock"
+SCENE_SUFFIXES = (".glb", ".gltf", ".ply", ".obj")
+BASE_BENCHMARKS = {
+    "vln": "vln_base",
+    "lh_vln": "lh_vln_base",
+    "objectnav": "objectnav_base",
+    "imagenav": "imagenav_base",
+    "pointnav": "pointnav_base",
+    "localization": "sqa3d_localization_base",
+}
 
 log = logging.getLogger(__name__)
 
@@ -35,12 +48,37 @@ def ensure_generated(benchmark: BenchmarkConfig, *, cache: Path | None = None, s
     return True
 
 
+def benchmark_for(task: str, scenes: Path, *, benchmark: str | None = None) -> BenchmarkConfig:
+    """The rules that episodes of a task are generated under: the task's base benchmark, unless another is named."""
+    if task not in BASE_BENCHMARKS:
+        raise ConfigError(f"Episodes can be generated for {', '.join(BASE_BENCHMARKS)}, not for {task!r}.")
+    config = load_benchmark(benchmark or BASE_BENCHMARKS[task], overrides=["dataset.data_path=generated.json"])
+    if config.task.type != task:
+        raise ConfigError(f"The benchmark {benchmark} is for {config.task.type}, not for {task}.")
+    return config.model_copy(update={"dataset": config.dataset.model_copy(update={"scene_path": str(scenes)})})
+
+
+def scenes_in(folder: Path, split: str) -> list[str]:
+    """The scene ids of a folder that belong to a split.
+
+    Generated houses say in their manifest which split they are for; scenes without a manifest are for any.
+    """
+    manifest = read_manifest(folder)
+    if manifest is None:
+        found = sorted(path.name for path in folder.glob("*") if path.suffix in SCENE_SUFFIXES)
+    else:
+        found = [house.file for house in manifest.houses if house.split == pool_of(split)]
+    if not found:
+        what = f"{pool_of(split)} houses" if manifest else "scenes"
+        raise DatasetError(
+            f"There are no {what} in {folder}; make some with "
+            f"`nav-eval scenes generate --split {pool_of(split)} --out {folder}`."
+        )
+    return found
+
+
 def _houses(recipe: GenerateConfig, folder: Path, say: Say) -> list[str]:
     """The scene ids of the recipe's houses; those that are missing are made."""
-    from nav_eval.scene.houses.writing import house_file, write_houses
-    from nav_eval.scene.semantics.own import semantics_path
-    from nav_eval.simulator.episode_generation.making import pool_of
-
     pool = pool_of(recipe.split)
     names = [house_file(seed, pool) for seed in range(recipe.seed, recipe.seed + recipe.houses)]
     with _locked(folder):
@@ -54,8 +92,6 @@ def _houses(recipe: GenerateConfig, folder: Path, say: Say) -> list[str]:
 def _episodes(
     benchmark: BenchmarkConfig, recipe: GenerateConfig, scenes: list[str], *, file: Path, cache: Path, say: Say
 ) -> None:
-    from nav_eval.simulator.episode_generation import generate_episodes
-
     episodes = generate_episodes(
         benchmark,
         scenes,

@@ -5,6 +5,8 @@ every process. What an episode asks for is checked before it is kept: the words 
 can be reached and seen, and an expert with the benchmark's own actions gets there in time.
 """
 
-from nav_eval.simulator.episode_generation.generation import GenerationFailed, generate_episodes
+from nav_eval.simulator.episode_generation.balance import Balance, balance_of
+from nav_eval.simulator.episode_generation.generation import GENERATED_TASKS, GenerationFailed, generate_episodes
+from nav_eval.simulator.episode_generation.making import pool_of
 
-__all__ = ["GenerationFailed", "generate_episodes"]
+__all__ = ["GENERATED_TASKS", "Balance", "GenerationFailed", "balance_of", "generate_episodes", "pool_of"]

@@ -26,6 +26,8 @@ MAKERS: dict[str, Callable[[Sequence[Site], Order, Quota], Maker]] = {
     "pointnav": PointMaker,
     "localization": SituationMaker,
 }
+#: the tasks that episodes can be generated for
+GENERATED_TASKS = tuple(MAKERS)
 
 
 class GenerationFailed(DatasetError):
