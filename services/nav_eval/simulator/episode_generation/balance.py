@@ -7,7 +7,7 @@ three houses cannot have twenty kinds of rooms. Findings name what an organiser 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from nav_eval.dataset.episode import Episode
 
@@ -30,7 +30,7 @@ class Balance:
     metres: tuple[float, ...]  #: quantiles of the shortest paths: least, quarter, half, three quarters, most
     steps: tuple[float, ...]  #: the same of the expert's actions
     words: tuple[float, ...]  #: the same of the instructions' lengths
-    left_turns: float | None  #: share among the expert's turns; None without any
+    left_turns: float | None  #: share among the expert's turns, however far each goes; None without any
     hidden_goals: float | None  #: share of episodes that do not show their goal at the start
     findings: tuple[str, ...] = field(default=())  #: what to look at, one sentence each
 
@@ -77,7 +77,9 @@ def _categories(episode: Episode) -> list[str]:
 
 
 def _left_turns(episodes: Iterable[Episode]) -> float | None:
-    turns = Counter(action for e in episodes for action in e.private.expert_actions if action.startswith("turn_"))
+    """Turn actions in a row are one turn; a half turn has no better side, and the expert always takes the left."""
+    runs = (action for episode in episodes for action, _ in groupby(episode.private.expert_actions))
+    turns = Counter(action for action in runs if action.startswith("turn_"))
     total = turns.total()
     return turns["turn_left"] / total if total else None
 

@@ -65,13 +65,13 @@ BANKS: dict[Split, Bank] = {
         two=(
             "{a}; once that is done, {b}",
             "{a}. Next up, {b}",
-            "start with this: {a}. When you are finished, {b}",
+            "to start with, {a}. When you are finished, {b}",
             "{a}, and as soon as you have done so, {b}",
         ),
         three=(
             "{a}. Next up, {b}. To finish, {c}",
             "{a}; once that is done, {b}; last of all, {c}",
-            "start with this: {a}. Following that, {b}. At the end, {c}",
+            "to start with, {a}. Following that, {b}. At the end, {c}",
         ),
         four=(
             "{a}. Next up, {b}. Following that, {c}. To finish, {d}",

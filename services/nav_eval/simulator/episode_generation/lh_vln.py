@@ -11,7 +11,7 @@ from nav_eval.simulator.episode_generation.making import Case, Maker, Order, may
 from nav_eval.simulator.episode_generation.quota import Quota
 from nav_eval.simulator.episode_generation.site import Site
 from nav_eval.simulator.episode_generation.targets import Target, targets_of
-from nav_eval.simulator.episode_generation.words import is_portable, is_surface, said
+from nav_eval.simulator.episode_generation.words import belongs_on, is_portable, is_surface, said
 from nav_eval.simulator.motion import AgentState
 
 #: geodesic metres of one leg, where the house allows
@@ -145,7 +145,12 @@ def _suits(role: str, target: Target, before: Sequence[Target]) -> bool:
     if role == TAKE:
         return is_portable(target.thing)
     if role == PUT:
-        return is_surface(target.thing) and not _is_there_already(before[-1], target)
+        carried = before[-1]
+        return (
+            is_surface(target.thing)
+            and belongs_on(carried.thing, target.thing)
+            and not _is_there_already(carried, target)
+        )
     return True
 
 

@@ -35,6 +35,16 @@ SURFACES = frozenset(
     }
 )  # fmt: skip
 
+#: surfaces to sit or lie on: nobody puts a kettle there
+SEATS = frozenset({"armchair", "bed", "bench", "chair", "couch", "ottoman", "sofa"})
+#: what one does put there
+SOFT = frozenset(
+    {
+        "backpack", "bag", "book", "books", "clothes", "cushion", "doll", "folded clothes", "folded towels", "hat",
+        "laptop", "pillow", "teddy bear", "towel", "toy",
+    }
+)  # fmt: skip
+
 #: places that a thing stands in front of or beside; good for finding the way
 LANDMARKS = SURFACES | {
     "bathtub", "bicycle", "bookshelf", "cabinet", "car", "coat rack", "dishwasher", "dryer", "fireplace",
@@ -89,6 +99,11 @@ def is_surface(thing: SceneObject) -> bool:
     return thing.category in SURFACES
 
 
+def belongs_on(thing: SceneObject, surface: SceneObject) -> bool:
+    """Whether it is a sensible thing to ask for."""
+    return surface.category not in SEATS or bool({thing.category, noun_of(thing)} & SOFT)
+
+
 def is_landmark(thing: SceneObject) -> bool:
     return thing.category in LANDMARKS and max(thing.size) >= 0.4
 
@@ -99,13 +114,6 @@ def is_plural(noun: str) -> bool:
 
 def pronoun(noun: str) -> str:
     return "them" if is_plural(noun) else "it"
-
-
-def with_article(words: str) -> str:
-    """`a cup`, `an armchair`, `some books`."""
-    if is_plural(words) or any(words.endswith(f" {plural}") for plural in _PLURALS):
-        return f"some {words}"
-    return f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
 
 
 def plural(noun: str) -> str:
