@@ -1,0 +1,129 @@
+"""Camera pictures of an episode that is played again, one moment after the other."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from nav_eval.config.schema import BenchmarkConfig, DepthSensor, ImageGoalSensor, PictureSensor, RgbSensor
+from nav_eval.dataset.episode import Episode
+from nav_eval.errors import UnknownName
+from nav_eval.evaluation.action_log import logged, logged_poses
+from nav_eval.evaluation.replay.model import Picture
+from nav_eval.evaluation.results import EpisodeResult
+from nav_eval.simulator.base import Observations, Simulator
+
+Shot = dict[str, NDArray[np.uint8]]
+"""What each camera shows at one moment, in colour."""
+
+MOST_VIEWS = 3  #: shown unless asked otherwise
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PictureSize:
+    """How large pictures are kept: 500 steps of three such views are about 9 MB."""
+
+    side: int = 183  #: pixels of the longer side; half of LH-VLN's cameras
+    quality: int = 70  #: JPEG's
+
+
+def cameras_of(benchmark: BenchmarkConfig, robot: str | None, asked: Sequence[str] | None) -> list[str]:
+    """The cameras to show: those asked for, or the colour ones (the others if there are none)."""
+    suite = benchmark.sensors(benchmark.robot(robot).name)
+    known = [name for name, config in suite.items() if isinstance(config, PictureSensor)]
+    if asked is None:
+        colour = [name for name in known if isinstance(suite[name], RgbSensor)]
+        return (colour or known)[:MOST_VIEWS]
+    unknown = sorted(set(asked) - set(known))
+    if unknown:
+        raise UnknownName(
+            f"{benchmark.name} has no camera {unknown[0]!r}; it has {', '.join(known) or 'none'}. "
+            "--sensors none leaves them out."
+        )
+    return list(asked)
+
+
+def goal_cameras(benchmark: BenchmarkConfig, robot: str | None) -> list[str]:
+    """The sensors that show the goal's picture (ImageNav)."""
+    suite = benchmark.sensors(benchmark.robot(robot).name)
+    return [name for name, config in suite.items() if isinstance(config, ImageGoalSensor)]
+
+
+class Film:
+    """Plays a log with the cameras on."""
+
+    def __init__(self, benchmark: BenchmarkConfig, simulator: Simulator, *, cameras: Sequence[str]) -> None:
+        self._simulator = simulator
+        self._cameras = tuple(cameras)
+        self._suites = {robot.name: benchmark.sensors(robot.name) for robot in benchmark.scenario_config.robots}
+        self._benchmark = benchmark
+
+    def goal_picture(self, episode: Episode) -> NDArray[np.uint8] | None:
+        """What an image-goal agent is shown; None for all others."""
+        names = goal_cameras(self._benchmark, episode.private.robot)
+        if not names:
+            return None
+        seen = self._simulator.reset(episode, sensors=names[:1])
+        picture = seen[names[0]]
+        return picture if isinstance(picture, np.ndarray) else None
+
+    def shots(self, episode: Episode, result: EpisodeResult, *, entries: int) -> Iterator[Shot]:
+        """The start, then what is seen after each of the first `entries` entries of the log."""
+        seen = self._simulator.reset(episode, sensors=self._cameras)
+        shot = self._developed(episode, seen)
+        yield shot
+        for entry in result.actions[:entries]:
+            if logged_poses(entry) is None:
+                shot = self._developed(episode, self._simulator.step(*logged(entry)))
+            yield shot
+
+    def _developed(self, episode: Episode, seen: Observations) -> Shot:
+        suite = self._suites[self._benchmark.robot(episode.private.robot).name]
+        return {name: in_colour(seen[name], suite[name]) for name in self._cameras}
+
+
+def in_colour(picture: object, sensor: object) -> NDArray[np.uint8]:
+    """Any camera's picture as people look at it: far is dark, and every id has its colour."""
+    pixels = np.asarray(picture)
+    if isinstance(sensor, DepthSensor):
+        low, high = (0.0, 1.0) if sensor.normalize else (sensor.min_depth, sensor.max_depth)
+        grey = 255.0 * (1.0 - np.clip((pixels.astype(np.float64) - low) / (high - low), 0.0, 1.0))
+        return np.repeat(grey.reshape(*pixels.shape[:2], 1).astype(np.uint8), 3, axis=2)
+    if pixels.ndim == 3 and pixels.dtype == np.uint8:
+        return pixels
+    return _PALETTE[pixels.reshape(pixels.shape[:2]).astype(np.int64) % len(_PALETTE)]
+
+
+def shrunk(picture: NDArray[np.uint8], side: int) -> Image.Image:
+    """At most `side` pixels long; never enlarged."""
+    image = Image.fromarray(picture)
+    image.thumbnail((side, side), Image.Resampling.BOX, reducing_gap=None)
+    return image
+
+
+def jpeg(image: Image.Image, *, quality: int) -> bytes:
+    """The picture as a file."""
+    file = BytesIO()
+    image.save(file, "JPEG", quality=quality, optimize=True)
+    return file.getvalue()
+
+
+def kept(picture: NDArray[np.uint8], size: PictureSize) -> Picture:
+    """A picture as it is stored."""
+    image = shrunk(picture, size.side)
+    return Picture(data=jpeg(image, quality=size.quality), width=image.width, height=image.height)
+
+
+def _palette() -> NDArray[np.uint8]:
+    """Black for nothing, then colours that neighbours in number do not share."""
+    hues = (np.arange(1021) * 0.61803398875) % 1.0
+    channels = [np.abs(((hues * 6.0 + shift) % 6.0) - 3.0) - 1.0 for shift in (0.0, 4.0, 2.0)]
+    colours = 60.0 + 180.0 * np.clip(np.stack(channels, axis=1), 0.0, 1.0)
+    colours[0] = 0.0
+    return colours.astype(np.uint8)
+
+
+_PALETTE = _palette()
