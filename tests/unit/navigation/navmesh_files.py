@@ -7,11 +7,12 @@ import numpy as np
 DEFAULTS = (0.05, 0.2, 1.5, 0.1, 0.2, 45.0, 20.0, 20.0, 12.0, 1.3, 6.0, 6.0, 1.0)
 
 
-def tile(polygons, *, flags=None, details=None, unlinked=(), x=0, y=0, portals=None):
+def tile(polygons, *, flags=None, details=None, unlinked=(), x=0, y=0, portals=None, wide=False):
     """One Detour block. Polygons are lists of (x, y, z); equal edges of two polygons link them.
 
     `details` maps a polygon to (inner points, triangles); `unlinked` names pairs of polygons that only touch;
-    `portals` maps (polygon, edge) to the side of the tile on which it leads to another tile.
+    `portals` maps (polygon, edge) to the side of the tile on which it leads to another tile;
+    `wide` references have 64 bits.
     """
     vertices, index = [], {}
     for polygon in polygons:
@@ -57,12 +58,12 @@ def tile(polygons, *, flags=None, details=None, unlinked=(), x=0, y=0, portals=N
     header += (
         struct.pack("<3f", 1.5, 0.1, 0.2) + struct.pack("<6f", *lower, *upper) + struct.pack("<f", 1 / DEFAULTS[0])
     )
-    body = [header, np.array(vertices, "<f4").tobytes(), *records, bytes(12 * links), *meshes]
+    body = [header, np.array(vertices, "<f4").tobytes(), *records, bytes((16 if wide else 12) * links), *meshes]
     body += [np.array(inner, "<f4").reshape(-1, 3).tobytes(), b"".join(bytes([*face, 0]) for face in triangles)]
     return b"".join(body) + bytes(16 * 2 * len(polygons))
 
 
-def navmesh(*tiles, version=2, settings=DEFAULTS, settings_size=56):
+def navmesh(*tiles, version=2, settings=DEFAULTS, settings_size=56, wide=False):
     """The whole file."""
     data = (
         b"TESM" + struct.pack("<2i", version, len(tiles)) + struct.pack("<5f2i", 0, 0, 0, 10, 10, len(tiles), 1 << 14)
@@ -70,7 +71,7 @@ def navmesh(*tiles, version=2, settings=DEFAULTS, settings_size=56):
     if version >= 2:
         data += (struct.pack("<13f3?", *settings, True, True, True)).ljust(settings_size, b"\0")
     for k, block in enumerate(tiles):
-        data += struct.pack("<Ii", k + 1, len(block)) + block
+        data += struct.pack("<Qi4x" if wide else "<Ii", k + 1, len(block)) + block
     return data
 
 

@@ -1,6 +1,7 @@
 """Habitat's own files: the same ground, the same questions."""
 
 import math
+import struct
 
 import numpy as np
 import pytest
@@ -45,6 +46,12 @@ def test_the_region_is_that_of_the_polygons(read, degrees):
     assert not mesh.is_navigable((box.x, 0.0, box.z))
     edge = turn_box(Box(1.0, 0, 0, 0), degrees)  # on the pillar's side
     assert math.dist(mesh.snap_point((0.99 * edge.x, 0.0, 0.99 * edge.z)), (edge.x, 0.0, edge.z)) < 2e-3
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_wide_references_are_read_as_well(read, version):
+    mesh = read(navmesh(tile(RING, wide=True), version=version, wide=True))
+    assert mesh.area == pytest.approx(22, rel=3e-3)
 
 
 def test_the_agent_is_the_one_in_the_file(read):
@@ -147,11 +154,13 @@ def test_disabled_and_empty_polygons_are_no_ground(read):
     [
         (b"", "Habitat's mark"),
         (b"glTF" + bytes(200), "Habitat's mark"),
-        (navmesh(version=1), "no tiles"),
+        (navmesh(version=1), "no tile follows"),
         (navmesh(version=2), "no tile follows"),
         (navmesh(tile(RING), version=3), "version is 3"),
         (navmesh(tile(RING))[:-1], "ends within tile 0"),
-        (navmesh(tile(RING).replace(b"VAND", b"NAND"), version=1), "not of Detour version"),
+        (navmesh(tile(RING)).replace(struct.pack("<2i", 2, 1), struct.pack("<2i", 2, 0)), "no tiles"),
+        (navmesh(tile(RING).replace(b"VAND", b"NAND"), version=1), "no tile follows"),
+        (navmesh(tile(RING), tile(RING).replace(b"VAND", b"NAND"), version=1), "not of Detour version"),
     ],
 )
 def test_what_is_no_navmesh_says_why(tmp_path, data, message):

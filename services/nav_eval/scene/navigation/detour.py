@@ -9,7 +9,7 @@ search trees are made on load by Detour and not needed here. Files are hostile u
 import struct
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,17 @@ MAX_FILE = 1 << 29
 SET_MAGIC, TILE_MAGIC, TILE_VERSION = b"TESM", b"VAND", 7
 
 _SETTINGS = struct.Struct("<13f4?")
-_SETTINGS_SIZES = (56, 80)  #: today's, and one that ended in the bounds of the area
+_SETTINGS_SIZES = {1: (0,), 2: (56, 80)}  #: by version: today's, and one that ended in the bounds of the area
+
+
+class _Envelope(NamedTuple):
+    """How wide references are, which a file does not say; the first tile's mark tells."""
+
+    tile_header: struct.Struct
+    link_size: int
+
+
+_ENVELOPES = (_Envelope(struct.Struct("<Ii"), 12), _Envelope(struct.Struct("<Qi4x"), 16))
 _WALKABLE, _OFF_MESH, _PORTAL = 0x01, 1, 0x8000
 _LEAST_AREA = 1e-5  #: m²; Habitat disables smaller polygons, so do we
 
@@ -44,7 +54,6 @@ _POLYGON = np.dtype(
     [("link", "<u4"), ("corners", "<u2", 6), ("across", "<u2", 6), ("flags", "<u2"), ("count", "u1"), ("kind", "u1")]
 )
 _DETAIL = np.dtype([("vertices", "<u4"), ("triangles", "<u4"), ("vertex_count", "u1"), ("count", "u1"), ("pad", "<u2")])
-_LINK_SIZE = 12
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -83,13 +92,12 @@ def _parse(data: bytes) -> DetourMesh:
     if data[:4] != SET_MAGIC:
         _refuse("it does not start with Habitat's mark")
     version, count = struct.unpack_from("<2i", data, 4)
-    if version not in (1, 2):
+    if version not in _SETTINGS_SIZES:
         _refuse(f"its version is {version}, we know 1 and 2")
-    start = 40 + (_settings_size(data) if version == 2 else 0)
-    blocks = _tile_blocks(data, start, count)
-    if not blocks:
+    start, envelope = _first_tile(data, version)
+    tiles = [_Tile(block, envelope.link_size) for block in _tile_blocks(data, start, count, envelope.tile_header)]
+    if not tiles:
         _refuse("it holds no tiles")
-    tiles = [_Tile(block) for block in blocks]
     present = {(int(tile.header["x"]), int(tile.header["y"])) for tile in tiles}
     first = tiles[0].header
     cell_size = 1.0 / float(first["inverse_cell"]) if first["inverse_cell"] > 0 else 0.05
@@ -102,24 +110,27 @@ def _parse(data: bytes) -> DetourMesh:
     )
 
 
-def _settings_size(data: bytes) -> int:
-    """The settings grew over time; the first tile's mark tells where they end."""
-    for size in _SETTINGS_SIZES:
-        if data[40 + size + 8 : 40 + size + 12] == TILE_MAGIC:
-            return size
-    return _refuse("no tile follows its settings")
+def _first_tile(data: bytes, version: int) -> tuple[int, _Envelope]:
+    """Where the tiles start: the settings grew over time, and references have one of two widths."""
+    for settings in _SETTINGS_SIZES[version]:
+        for envelope in _ENVELOPES:
+            at = 40 + settings + envelope.tile_header.size
+            if data[at : at + 4] == TILE_MAGIC:
+                return 40 + settings, envelope
+    return _refuse("no tile follows its header")
 
 
-def _tile_blocks(data: bytes, start: int, count: int) -> list[bytes]:
+def _tile_blocks(data: bytes, start: int, count: int, header: struct.Struct) -> list[bytes]:
     blocks: list[bytes] = []
     for _ in range(count):
-        reference, size = struct.unpack_from("<Ii", data, start)
+        reference, size = header.unpack_from(data, start)
         if reference == 0 or size == 0:
             break
-        if size < 0 or start + 8 + size > len(data):
+        start += header.size
+        if size < 0 or start + size > len(data):
             _refuse(f"it ends within tile {len(blocks)}")
-        blocks.append(data[start + 8 : start + 8 + size])
-        start += 8 + size
+        blocks.append(data[start : start + size])
+        start += size
     return blocks
 
 
@@ -155,7 +166,7 @@ def _bounded(*, radius: float, height: float, climb: float, slope: float, cell: 
 class _Tile:
     """One Detour block."""
 
-    def __init__(self, block: bytes) -> None:
+    def __init__(self, block: bytes, link_size: int) -> None:
         self._block = block
         self._at = 0
         self.header = self._take(_HEADER, 1)[0]
@@ -163,7 +174,7 @@ class _Tile:
             _refuse(f"a tile is not of Detour version {TILE_VERSION}")
         self._vertices = self._take_points(self.header["vertices"])
         self._polygons = self._take(_POLYGON, self.header["polygons"])
-        self._skip(_LINK_SIZE, self.header["links"])
+        self._skip(link_size, self.header["links"])
         self._details = self._take(_DETAIL, self.header["details"])
         self._detail_vertices = self._take_points(self.header["detail_vertices"])
         self._detail_triangles = self._take(np.dtype(("u1", 4)), self.header["detail_triangles"])

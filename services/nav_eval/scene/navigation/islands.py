@@ -224,6 +224,6 @@ def _ground(islands: list[Island]) -> int:
 def _verdict(island: Island, least_area: float, keep_platforms: bool) -> Verdict:
     if island.area < least_area:
         return Verdict.TOO_SMALL
-    most_of_it_falls = island.drop > 0.5 or (island.drop > 0.3 and island.area < FURNITURE_AREA)
+    most_of_it_falls = island.drop > 0.5 or (island.drop > 0.05 and island.area < FURNITURE_AREA)
     stands_free = most_of_it_falls or (island.ledge > 0.5 and island.above > 0.5)
     return Verdict.PLATFORM if stands_free and not keep_platforms else Verdict.KEPT

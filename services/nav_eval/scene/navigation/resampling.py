@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nav_eval.errors import NavigationError
-from nav_eval.scene.navigation.build import compacted, numbered
+from nav_eval.scene.navigation.build import compacted, numbered, read_only
 from nav_eval.scene.navigation.clearance import spread_clearance
 from nav_eval.scene.navigation.detour import DetourMesh
 from nav_eval.scene.navigation.islands import Island, Traits, judge, measure_islands
@@ -236,7 +236,7 @@ def resample(mesh: DetourMesh) -> tuple[Surface, tuple[Island, ...]]:
     corners = np.arange(len(flat), dtype=np.uint32).reshape(-1, 3)
     for shapes in (mesh.triangles, mesh.borders):
         _refuse_endless_work(shapes, spacing)
-    tiling, origins = cover_triangles(flat, corners, spacing)
+    tiling, origins = cover_triangles(read_only(flat), read_only(corners), spacing)
     storey = float(np.clip(mesh.shape.height / 2.0, 0.2, 1.0))
     inside = _inside(np.ascontiguousarray(mesh.triangles), tiling, storey)
     if len(inside.column) == 0:
