@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from nav_eval.scene.houses import House, restyle
 from nav_eval.scene.model import Scene
@@ -71,6 +72,7 @@ def test_seeds_decide(house: HouseMaker) -> None:
     assert restyle(scene, 5).materials != restyle(scene, 5, split="unseen").materials
 
 
+@pytest.mark.slow
 def test_a_house_from_a_file_can_be_restyled(house: HouseMaker, tmp_path: Path) -> None:
     path = tmp_path / "house.glb"
     write_glb(house().scene, path)
