@@ -1,6 +1,7 @@
 """Where the mesh says one can stand, against worlds whose answer is known."""
 
 import math
+import time
 
 import numpy as np
 import pytest
@@ -225,6 +226,20 @@ def test_what_cannot_be_built_says_why(positions, triangles, message):
     with pytest.raises(NavigationError, match=message):
         build_navigation(Geometry(np.array(positions, np.float32), np.array(triangles, np.uint32)))
     assert MAX_TILES * 64 * 64 * 0.05**2 > 200 * 200  # the largest scene that we promise fits
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("count", "half"), [(20_000, 30), (200_000, 60)])
+def test_endless_work_is_refused_in_time(count, half):
+    y = np.linspace(0, 100, count, dtype=np.float32)
+    corners = np.array([(-half, 0, -half), (half, 0, -half), (0, 0, half)], np.float32)
+    positions = np.repeat(corners[None], count, axis=0)
+    positions[:, :, 1] = y[:, None]
+    triangles = np.arange(3 * count, dtype=np.uint32).reshape(-1, 3)
+    started = time.process_time()
+    with pytest.raises(NavigationError, match="simplify"):
+        build_navigation(Geometry(positions.reshape(-1, 3), triangles))
+    assert time.process_time() - started < 60
 
 
 def test_nothing_to_stand_on_is_an_empty_mesh():

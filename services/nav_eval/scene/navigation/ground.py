@@ -36,7 +36,7 @@ class Ground(Protocol):
     """Where an agent can stand, and how it gets from one place to another."""
 
     def is_navigable(self, point: Vec3) -> bool:
-        """Can an agent stand here? Half a metre of height error is forgiven."""
+        """Can an agent stand here? Half a metre of height and a centimetre sideways are forgiven."""
         ...
 
     def snap_point(self, point: Vec3) -> Vec3 | None:
@@ -66,13 +66,6 @@ class Ground(Protocol):
     def random_navigable_point(self, seed: Seed, *, island: int | None = None) -> Vec3:
         """A place drawn uniformly by area; equal seeds give equal places in every process."""
         ...
-
-
-def cut_short(start: Vec3, end: Vec3, reached: Vec3) -> bool:
-    """Habitat's collision rule on the horizontal part: the way made is shorter than the way asked for."""
-    asked = (end[0] - start[0]) ** 2 + (end[2] - start[2]) ** 2
-    made = (reached[0] - start[0]) ** 2 + (reached[2] - start[2]) ** 2
-    return made + 1e-5 < asked
 
 
 def straight_line(start: Vec3, end: Vec3) -> float:

@@ -25,7 +25,8 @@ from nav_eval.scene.navigation.surface import Surface, height_at, island_at, loc
 #: as Habitat searches: this far sideways, and this far in all
 SNAP_REACH, SNAP_FARTHEST = 2.0, 4.5
 
-HEIGHT_ERROR = 0.5  #: `is_navigable` forgives this much, as Habitat does
+#: `is_navigable` forgives this much, as Habitat does
+HEIGHT_ERROR, SIDEWAYS_ERROR = 0.5, 0.01
 
 FIELD_BYTES = 1 << 28  #: distance fields that one mesh remembers
 
@@ -83,21 +84,21 @@ class NavigationMesh:
         return sum(island.area for island in self.islands if island.index is not None)
 
     def is_navigable(self, point: Vec3) -> bool:
-        quad, u, v = self._locate(point)
-        return quad >= 0 and abs(height_at(self.surface, quad, u, v) - point[1]) <= HEIGHT_ERROR
+        return self._standing(_floats(point)) is not None
 
     def snap_point(self, point: Vec3) -> Vec3 | None:
-        below = self._on_surface(_floats(point))
-        if below is not None and abs(below[1] - point[1]) <= HEIGHT_ERROR:
+        wanted = _floats(point)
+        below = self._on_surface(wanted)
+        if below is not None and abs(below[1] - wanted[1]) <= HEIGHT_ERROR:
             return below
-        found, x, y, z = nearest(self.surface, _floats(point), SNAP_REACH, SNAP_FARTHEST)
+        found, x, y, z = nearest(self.surface, wanted, SNAP_REACH, SNAP_FARTHEST)
         return self._on_surface((x, y, z)) if found else None
 
     def island(self, point: Vec3) -> int | None:
-        quad, u, v = self._locate(point)
-        if quad < 0 or abs(height_at(self.surface, quad, u, v) - point[1]) > HEIGHT_ERROR:
+        place = self._standing(_floats(point))
+        if place is None:
             return None
-        index = island_at(self.surface, quad, u, v)
+        index = island_at(self.surface, *self._locate(place))
         return index if index >= 0 else None
 
     def try_step(self, start: Vec3, end: Vec3, *, sliding: bool) -> StepResult:
@@ -112,7 +113,7 @@ class NavigationMesh:
     def walk(self, start: Vec3, moves: ArrayLike, *, sliding: bool) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Many steps (dx, dz) in one call: the position after each, and whether it was cut short."""
         steps = np.ascontiguousarray(moves, dtype=np.float64).reshape(-1, 2)
-        return walking.walk(self.surface, _floats(start), steps, sliding)
+        return walking.walk(self.surface, self.snap_point(start) or _floats(start), steps, sliding)
 
     def distance_field(self, goals: Sequence[Vec3]) -> MeshField:
         key = goals_of(goals)
@@ -149,6 +150,15 @@ class NavigationMesh:
     def _locate(self, point: Vec3) -> tuple[int, float, float]:
         u, v = to_lattice(self.surface, float(point[0]), float(point[2]))
         return locate(self.surface, u, v, float(point[1])), u, v
+
+    def _standing(self, point: Vec3) -> Vec3 | None:
+        """The place on the surface that a point means, if it means one at all."""
+        place = self._on_surface(point)
+        if place is None:
+            found, x, y, z = nearest(self.surface, point, SIDEWAYS_ERROR, SNAP_FARTHEST)
+            near = found and (x - point[0]) ** 2 + (z - point[2]) ** 2 <= SIDEWAYS_ERROR**2
+            place = self._on_surface((x, y, z)) if near else None
+        return place if place is not None and abs(place[1] - point[1]) <= HEIGHT_ERROR else None
 
     def _on_surface(self, point: Vec3) -> Vec3 | None:
         """The same place with the height of the surface there; the same bits however it was found."""

@@ -18,7 +18,7 @@ from nav_eval.scene.navigation.polygons import Polygon, cells_of, copy, cut_to_s
 from nav_eval.scene.navigation.shape import AgentShape
 from nav_eval.scene.navigation.tiles import COLUMNS, TILE, Binned, TileTriangles, load_triangle, triangles_of
 
-MAX_PIECES = 1 << 25  #: of one tile
+MAX_PIECES, MAX_ALL_PIECES = 1 << 25, 1 << 28  #: of one tile, of all tiles
 
 _UP, _DOWN, _CENTRED = 1, 2, 4
 
@@ -189,13 +189,16 @@ def find_solids(
     """Rasterise every tile."""
     flattest = cosine(shape.max_slope_degrees)
     pieces = _buffer(1 << 16)
-    counts, parts = [], []
+    counts, parts, so_far = [], [], 0
     for tile in range(len(binned.origins)):
         geometry = triangles_of(positions, triangles, binned, tile)
         written = _cut_into_columns(geometry, flattest, pieces)
         while written > len(pieces.column):
             pieces = _larger(pieces)
             written = _cut_into_columns(geometry, flattest, pieces)
+        so_far += written
+        if so_far > MAX_ALL_PIECES:
+            raise _too_dense()
         order = np.lexsort((pieces.lower[:written], pieces.column[:written]))
         count, solids, total = _merge_tile(pieces, order, shape.height, shape.max_climb)
         counts.append(count)
@@ -218,7 +221,9 @@ def _buffer(size: int) -> _Pieces:
 def _larger(pieces: _Pieces) -> _Pieces:
     size = 4 * len(pieces.column)
     if size > MAX_PIECES:
-        raise NavigationError(
-            "Too many triangles overlap within a few metres for a navigation mesh; simplify the scene there."
-        )
+        raise _too_dense()
     return _buffer(size)
+
+
+def _too_dense() -> NavigationError:
+    return NavigationError("Too many triangles lie above each other for a navigation mesh; simplify the scene.")
