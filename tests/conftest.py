@@ -35,7 +35,8 @@ ROOM = {
 }
 
 
-def empty_scene() -> Scene:
+def nothing() -> Scene:
+    """A scene to put things into."""
     return Scene(
         positions=np.zeros((0, 3), np.float32),
         normals=np.zeros((0, 3), np.float32),
@@ -49,13 +50,18 @@ def empty_scene() -> Scene:
     )
 
 
+@pytest.fixture
+def empty_scene() -> Scene:
+    return nothing()
+
+
 def room_scene() -> Scene:
     colors = [(0.8, 0.7, 0.5), (0.9, 0.9, 0.9), (0.5, 0.3, 0.2), (0.2, 0.4, 0.8)]
     boxes = [
         PrimitiveCubeCfg(name=name, category=name.partition("_")[0], size=size, position=place, color=colors[i % 4])
         for i, (name, (size, place)) in enumerate(ROOM.items())
     ]
-    return with_objects(empty_scene(), boxes, root=Path()).scene
+    return with_objects(nothing(), boxes, root=Path()).scene
 
 
 def room_episode(name: str, start: Vec3, *goals: Vec3) -> Episode:

@@ -16,7 +16,7 @@ from nav_eval.simulator.goals import with_goals
 from nav_eval.simulator.motion import MICRODEGREES, AgentState
 from nav_eval.simulator.pictures import Pictures
 from nav_eval.simulator.randomization import DomainDraw, DomainRandomizationManager, randomized
-from nav_eval.simulator.rendering import Camera, Channel, PreparedScene, Renderer
+from nav_eval.simulator.rendering import Camera, Channel, Device, PreparedScene, Renderer
 from nav_eval.simulator.scene_manager import Place, SceneManager
 from nav_eval.simulator.sensors import SENSORS, Moment, Sensor
 
@@ -111,7 +111,14 @@ class ModernGLSimulator(Simulator):
         if self._renderer is None or self._renderer[0] is not scene:
             if self._renderer is not None:
                 self._renderer[1].release()
-            self._renderer = (scene, Renderer(scene, culling=self._benchmark.simulator.rendering.culling))
+            rendering = self._benchmark.simulator.rendering
+            renderer = Renderer(
+                scene,
+                device=_device(rendering.gpu),
+                trilinear=rendering.render_quality != "low",
+                culling=rendering.culling,
+            )
+            self._renderer = (scene, renderer)
         return self._renderer[1]
 
 
@@ -153,6 +160,13 @@ class _Stage:
 
     def moment(self) -> Moment:
         return Moment(episode=self.episode, start=self.start, now=self.state.pose, category_ids=self.place.category_ids)
+
+
+def _device(gpu: int | str) -> Device:
+    """The device that the configuration names; never silently another one."""
+    if gpu == "cpu":
+        return Device.software()
+    return Device.open(gpu if isinstance(gpu, int) else None)
 
 
 def _goal_picture(

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from nav_eval.config.schema import BenchmarkConfig, ObjectConfig, RobotConfig
+from nav_eval.scene.lighting import under
 from nav_eval.scene.model import Scene, Semantics
 from nav_eval.scene.navigation import AgentShape, Ground, build_navigation, read_navmesh
 from nav_eval.scene.navigation.mesh import NavigationMesh
@@ -36,16 +37,18 @@ class SceneSource:
     things: tuple[ObjectConfig, ...]
     root: Path  #: mesh files of objects are below it
     cache: Path
+    lighting: str = "auto"  #: see `nav_eval.scene.lighting`
 
     @cached_property
     def digest(self) -> str:
         """Of the file and of the objects put into it."""
         things = "".join(thing.model_dump_json() for thing in self.things)
-        return hashlib.sha256(f"{scene_digest(self.path)}{things}".encode()).hexdigest()
+        return hashlib.sha256(f"{scene_digest(self.path)}{self.lighting}{things}".encode()).hexdigest()
 
     @cached_property
     def furnished(self) -> Furnished:
-        return with_objects(read_scene(self.path), self.things, root=self.root)
+        scene, blocks = with_objects(read_scene(self.path), self.things, root=self.root)
+        return Furnished(under(scene, self.lighting), blocks)
 
     @cached_property
     def prepared(self) -> PreparedScene:
@@ -116,6 +119,7 @@ class SceneManager:
         scenario = benchmark.scenario_config
         self._things = (*scenario.objects, *scenario.obstacles)
         self._navmesh = benchmark.simulator.navmesh
+        self._lighting = benchmark.simulator.rendering.lighting
         self._cache = cache
         self._places: OrderedDict[tuple[str, AgentShape], Place] = OrderedDict()
 
@@ -141,7 +145,9 @@ class SceneManager:
 
     def _make(self, scene_id: str, shape: AgentShape) -> Place:
         path = find_scene(scene_id, self._root)
-        source = SceneSource(path=path, things=self._things, root=self._root, cache=self._cache)
+        source = SceneSource(
+            path=path, things=self._things, root=self._root, cache=self._cache, lighting=self._lighting
+        )
         return Place(
             source=source,
             semantics=source.semantics(),
