@@ -1,0 +1,156 @@
+"""An image's configuration, written anew with what an agent needs and nothing else.
+
+The configuration can open more than its process: a VOLUME is writable and without limit even under a
+read-only root, a health check runs commands for ever, a working directory in /proc was a way out of
+the container, an environment variable can ask NVIDIA's runtime for every GPU. History, author and
+dates go too: two uploads of the same content get the same image id.
+"""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+import msgspec
+
+from nav_eval_worker.archives.documents import ImageConfig, Platform, Process
+from nav_eval_worker.archives.errors import ArchiveInvalid, ArchiveUnsafe, shown
+from nav_eval_worker.archives.selection import OURS, wrong_platform
+
+_EPOCH = "1970-01-01T00:00:00Z"
+_KERNEL_PATHS = ("/proc", "/sys", "/dev")
+_GPU_REQUESTS = (
+    "NVIDIA_VISIBLE_DEVICES",
+    "NVIDIA_MIG_CONFIG_DEVICES",
+    "NVIDIA_MIG_MONITOR_DEVICES",
+    "NVIDIA_IMEX_CHANNELS",
+)
+_DROPPED = {
+    "ExposedPorts": "exposed_ports",
+    "Volumes": "volumes",
+    "Labels": "labels",
+    "Healthcheck": "healthcheck",
+    "OnBuild": "on_build",
+    "Shell": "shell",
+}
+_MOST_VOLUMES = 32
+_SIGNAL = re.compile(r"(SIG)?[A-Z0-9+-]{1,16}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CleanConfig:
+    """What is left of the team's configuration, and what was taken out."""
+
+    document: bytes  #: the canonical JSON
+    entrypoint: tuple[str, ...]  #: ENTRYPOINT
+    command: tuple[str, ...]  #: CMD
+    environment: tuple[str, ...]  #: ENV, as NAME=value
+    working_dir: str  #: WORKDIR
+    user: str  #: USER; the runtime forces its own
+    volumes: tuple[str, ...]  #: VOLUME paths, taken out
+    exposed_ports: tuple[str, ...]  #: EXPOSE, taken out
+    dropped: tuple[str, ...]  #: names of all that was taken out
+
+    @property
+    def digest(self) -> str:
+        return f"sha256:{hashlib.sha256(self.document).hexdigest()}"
+
+
+def clean_config(image: ImageConfig) -> CleanConfig:
+    """The configuration that we run, or a refusal."""
+    _check_platform(image)
+    process = image.config or Process()
+    entrypoint, command = _words(process.entrypoint, "ENTRYPOINT"), _words(process.cmd, "CMD")
+    if not entrypoint + command:
+        raise ArchiveInvalid("The image has neither ENTRYPOINT nor CMD: add one that starts the agent.")
+    environment, requests = _environment(process)
+    clean = {
+        "Entrypoint": list(entrypoint) or None,
+        "Cmd": list(command) or None,
+        "Env": list(environment) or None,
+        "WorkingDir": _working_dir(process),
+        "User": _user(process),
+        "StopSignal": _stop_signal(process),
+    }
+    return CleanConfig(
+        document=_canonical({key: value for key, value in clean.items() if value}, image.rootfs.diff_ids),
+        entrypoint=entrypoint,
+        command=command,
+        environment=environment,
+        working_dir=_working_dir(process),
+        user=_user(process),
+        volumes=_volumes(process),
+        exposed_ports=tuple(sorted(process.exposed_ports or ())),
+        dropped=(*(name for name, field in _DROPPED.items() if getattr(process, field)), *requests),
+    )
+
+
+def _canonical(process: dict[str, object], diff_ids: list[str]) -> bytes:
+    """The document in one spelling: sorted keys, no spaces, no dates."""
+    document = {
+        "architecture": OURS.architecture,
+        "config": process,
+        "created": _EPOCH,
+        "os": OURS.os,
+        "rootfs": {"diff_ids": diff_ids, "type": "layers"},
+    }
+    return msgspec.json.encode(document, order="sorted")
+
+
+def _check_platform(image: ImageConfig) -> None:
+    if (image.os, image.architecture) != (OURS.os, OURS.architecture):
+        raise wrong_platform(Platform(os=image.os, architecture=image.architecture))
+    if image.rootfs.type != "layers":
+        raise ArchiveInvalid(f"The image's file system is of the kind {shown(image.rootfs.type)}: build a Linux image.")
+
+
+def _words(value: list[str] | str | None, name: str) -> tuple[str, ...]:
+    words = (value,) if isinstance(value, str) else tuple(value or ())
+    if any("\0" in word for word in words):
+        raise ArchiveUnsafe(f"The image's {name} has a NUL: write it as a list of plain words.")
+    return words
+
+
+def _environment(process: Process) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What is kept, and the names of what asks the host for devices."""
+    pairs = _words(process.env, "ENV")
+    if any(not pair.partition("=")[0] for pair in pairs):
+        raise ArchiveInvalid("The image has an ENV without a name: write ENV NAME=value.")
+    requests = tuple(pair.partition("=")[0] for pair in pairs if pair.partition("=")[0] in _GPU_REQUESTS)
+    return tuple(pair for pair in pairs if pair.partition("=")[0] not in _GPU_REQUESTS), requests
+
+
+def _user(process: Process) -> str:
+    user = process.user or ""
+    if not user.isprintable() or len(user) > 128:
+        raise ArchiveUnsafe(f"The image's USER {shown(user)} is no name: write USER name or USER uid:gid.")
+    return user
+
+
+def _stop_signal(process: Process) -> str:
+    signal = process.stop_signal or ""
+    if signal and not _SIGNAL.fullmatch(signal):
+        raise ArchiveInvalid(f"The image's STOPSIGNAL {shown(signal)} is no signal: write STOPSIGNAL SIGTERM.")
+    return signal
+
+
+def _working_dir(process: Process) -> str:
+    return _inner_path(process.working_dir, "WORKDIR") if process.working_dir else ""
+
+
+def _volumes(process: Process) -> tuple[str, ...]:
+    paths = tuple(sorted({_inner_path(path, "VOLUME") for path in process.volumes or ()}))
+    if len(paths) > _MOST_VOLUMES or "/" in paths:
+        raise ArchiveUnsafe(f"The image has {len(paths)} VOLUMEs or one that covers everything: remove them.")
+    return paths
+
+
+def _inner_path(raw: str, name: str) -> str:
+    """A path of the container's own, not one of the kernel's."""
+    path = PurePosixPath(raw)
+    if not path.is_absolute() or ".." in path.parts or not raw.isprintable() or len(raw) > 1024:
+        raise ArchiveUnsafe(f"The image's {name} {shown(raw)} is no plain absolute path: write one such as /app.")
+    clean = "/" + "/".join(part for part in path.parts if part.strip("/"))
+    if any(clean == kernel or clean.startswith(f"{kernel}/") for kernel in _KERNEL_PATHS):
+        raise ArchiveUnsafe(f"The image's {name} {shown(raw)} belongs to the kernel: use a folder such as /app.")
+    return clean
