@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from nav_eval.dataset.episode import Goal, PrivateEpisode, Subtask, Vec3
+from nav_eval.dataset.episode import Goal, Pose, PrivateEpisode, Subtask, Vec3
 from nav_eval.geometry import straight_line
 from nav_eval.simulator.episode_generation.site import Site
 from nav_eval.simulator.episode_generation.targets import Target
@@ -65,6 +65,7 @@ def expert_limit(site: Site) -> int:
 
 def private_half(
     site: Site,
+    start: Pose,
     legs: Sequence[Leg],
     *,
     goals: tuple[Goal, ...] = (),
@@ -74,7 +75,7 @@ def private_half(
     """What the evaluator knows of an episode that the expert walked."""
     return PrivateEpisode(
         scene_id=site.around.scene_id,
-        start=legs[0].walk.states[0].pose,
+        start=start,
         goals=goals,
         reference_path=_once(corner for leg in legs for corner in leg.corners),
         dense_path=_once(state.position for leg in legs for state in leg.walk.states),

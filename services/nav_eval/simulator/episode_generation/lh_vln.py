@@ -9,7 +9,7 @@ from nav_eval.simulator.episode_generation.errands import Errand, instruction
 from nav_eval.simulator.episode_generation.legs import Leg, expert_limit, private_half, subtask, walked
 from nav_eval.simulator.episode_generation.making import Case, Maker, Order, may_be_in_sight
 from nav_eval.simulator.episode_generation.quota import Quota
-from nav_eval.simulator.episode_generation.site import Site
+from nav_eval.simulator.episode_generation.site import Site, Start
 from nav_eval.simulator.episode_generation.targets import Target, targets_of
 from nav_eval.simulator.episode_generation.words import belongs_on, is_portable, is_surface, said
 from nav_eval.simulator.motion import AgentState
@@ -32,7 +32,7 @@ SHAPES: dict[int, tuple[tuple[str, ...], ...]] = {
 class Trip:
     """Targets in order, each with the way to it."""
 
-    start: AgentState
+    start: Start
     roles: tuple[str, ...]
     targets: tuple[Target, ...]
     legs: tuple[Leg, ...]
@@ -58,7 +58,7 @@ class TripMaker:
         targets: list[Target] = []
         legs: list[Leg] = []
         for number, role in enumerate(roles):
-            state = legs[-1].end if legs else start
+            state = legs[-1].end if legs else start.state
             target = self._next(state, role, targets, draw.fork("leg", number))
             left = self._limit - sum(len(leg.actions) for leg in legs)
             leg = walked(self._site, state, target.positions, limit=left) if target else None
@@ -126,7 +126,7 @@ def _episode(site: Site, trip: Trip, case: Case, rooms: list[str]) -> Episode:
     text = instruction(errands(trip), case.draw.fork("words"))
     return Episode(
         public=PublicEpisode(episode_id=case.episode_id, instruction=said(text)),
-        private=private_half(site, trip.legs, subtasks=subtasks, info=info),
+        private=private_half(site, trip.start.pose, trip.legs, subtasks=subtasks, info=info),
     )
 
 

@@ -13,15 +13,15 @@ from nav_eval.scene.model import SceneObject
 from nav_eval.simulator.episode_generation.legs import Leg, expert_limit, private_half, walked
 from nav_eval.simulator.episode_generation.making import Case, Maker, Order, may_be_in_sight
 from nav_eval.simulator.episode_generation.quota import Quota
-from nav_eval.simulator.episode_generation.site import Site
+from nav_eval.simulator.episode_generation.site import Site, Start
 from nav_eval.simulator.episode_generation.views import picture_of, seen_goal, view_lattice
 from nav_eval.simulator.episode_generation.words import is_target
-from nav_eval.simulator.motion import AgentState
 from nav_eval.tasks.base import target_points
 
 #: geodesic metres to the goal; short ways only where a scene has no longer ones
 SHORTEST, SHORT, LONGEST = 3.0, 1.0, 30.0
 LEAST_SIZE = 0.2  #: metres; smaller things are hard to see in any picture
+LEAST_PICTURED = 0.35  #: metres; a picture of one plate among others would say too little
 MOST_INSTANCES = 12  #: of a category that is worth searching for
 #: PointNav: straighter ways than this are mostly dropped, as Habitat's generator does
 LEAST_DETOUR = 1.1
@@ -51,9 +51,7 @@ class SearchMaker(Maker):
         """Everything that a scene offers for a search."""
         raise NotImplementedError
 
-    def episode(
-        self, case: Case, robot: int, sought: Sought, goals: tuple[Goal, ...], start: AgentState
-    ) -> Episode | None:
+    def episode(self, case: Case, robot: int, sought: Sought, goals: tuple[Goal, ...], start: Start) -> Episode | None:
         """The episode of one search; None if it does not work out."""
         raise NotImplementedError
 
@@ -84,7 +82,7 @@ class SearchMaker(Maker):
         return self._goals[key]
 
     def _built(
-        self, public: PublicEpisode, robot: int, sought: Sought, goals: tuple[Goal, ...], start: AgentState
+        self, public: PublicEpisode, robot: int, sought: Sought, goals: tuple[Goal, ...], start: Start
     ) -> Episode | None:
         site = self._sites[robot]
         leg = leg_to(site, start, goals)
@@ -95,7 +93,7 @@ class SearchMaker(Maker):
             "rooms": [site.around.room_at(start.position), sought.room],
             "goal_in_sight": site.sees_any(start.position, sought.things),
         }
-        return Episode(public=public, private=private_half(site, [leg], goals=goals, info=info))
+        return Episode(public=public, private=private_half(site, start.pose, [leg], goals=goals, info=info))
 
 
 class ObjectMaker(SearchMaker):
@@ -112,9 +110,7 @@ class ObjectMaker(SearchMaker):
             if len(things) <= MOST_INSTANCES and max(max(thing.size) for thing in things) >= LEAST_SIZE
         ]
 
-    def episode(
-        self, case: Case, robot: int, sought: Sought, goals: tuple[Goal, ...], start: AgentState
-    ) -> Episode | None:
+    def episode(self, case: Case, robot: int, sought: Sought, goals: tuple[Goal, ...], start: Start) -> Episode | None:
         public = PublicEpisode(episode_id=case.episode_id, object_category=sought.category)
         return self._built(public, robot, sought, goals, start)
 
@@ -126,12 +122,10 @@ class ImageMaker(SearchMaker):
         return [
             Sought(category=thing.category, room=_shared_room(site, [thing]), things=(thing,))
             for thing in site.around.semantics.objects
-            if is_target(thing) and max(thing.size) >= LEAST_SIZE
+            if is_target(thing) and max(thing.size) >= LEAST_PICTURED
         ]
 
-    def episode(
-        self, case: Case, robot: int, sought: Sought, goals: tuple[Goal, ...], start: AgentState
-    ) -> Episode | None:
+    def episode(self, case: Case, robot: int, sought: Sought, goals: tuple[Goal, ...], start: Start) -> Episode | None:
         image = picture_of(sought.things[0], self._sites[robot], case.draw.fork("picture"))
         if image is None:
             return None
@@ -157,17 +151,18 @@ class PointMaker(Maker):
             return None
         info = {"rooms": [site.around.room_at(start.position), site.around.room_at(point)]}
         return Episode(
-            public=PublicEpisode(episode_id=case.episode_id), private=private_half(site, [leg], goals=goals, info=info)
+            public=PublicEpisode(episode_id=case.episode_id),
+            private=private_half(site, start.pose, [leg], goals=goals, info=info),
         )
 
 
-def leg_to(site: Site, start: AgentState, goals: tuple[Goal, ...]) -> Leg | None:
+def leg_to(site: Site, start: Start, goals: tuple[Goal, ...]) -> Leg | None:
     """The expert's way, measured as the benchmark measures it."""
     to_view_points = site.benchmark.evaluation.distance_to == "view_points"
-    return walked(site, start, target_points(goals, to_view_points=to_view_points), limit=expert_limit(site))
+    return walked(site, start.state, target_points(goals, to_view_points=to_view_points), limit=expert_limit(site))
 
 
-def _is_far(site: Site, start: AgentState, goals: Sequence[Goal], *, shortest: float) -> bool:
+def _is_far(site: Site, start: Start, goals: Sequence[Goal], *, shortest: float) -> bool:
     from_start = site.ground.distance_field([start.position])
     return shortest <= min(map(from_start.distance, _sample(goals))) <= LONGEST
 
@@ -178,7 +173,7 @@ def _sample(goals: Sequence[Goal]) -> Iterator[Vec3]:
         yield goal.position
 
 
-def _is_worth_it(site: Site, start: AgentState, point: Vec3, draw: Draw) -> bool:
+def _is_worth_it(site: Site, start: Start, point: Vec3, draw: Draw) -> bool:
     line = straight_line(start.position, point)
     metres = site.ground.geodesic_distance(start.position, point)
     if not (SHORT <= metres <= LONGEST and math.isfinite(metres)):

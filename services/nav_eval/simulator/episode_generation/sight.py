@@ -70,10 +70,10 @@ def _points_on(thing: SceneObject) -> list[Vec3]:
 
 def _sorted_into_columns(corners: NDArray[np.float64], owner: NDArray[np.uint32]) -> _Columns:
     low, high = corners[:, :, [0, 2]].min(axis=1), corners[:, :, [0, 2]].max(axis=1)
-    lower = low.min(axis=0)
+    lower = low.min(axis=0, initial=np.inf)
     begin = np.floor((low - lower) / COLUMN).astype(np.int64)
     end = np.floor((high - lower) / COLUMN).astype(np.int64) + 1
-    shape = end.max(axis=0)
+    shape = end.max(axis=0, initial=0)
     first, member = _members(begin, end, (int(shape[0]), int(shape[1])))
     return _Columns(
         np.ascontiguousarray(corners[:, 0]),

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from nav_eval.config.schema import BenchmarkConfig, RobotConfig
 from nav_eval.dataset.episode import Pose, Vec3
@@ -24,6 +25,17 @@ MARGIN = 0.75
 LATTICE = 0.125  #: metres between places that are considered beside a thing
 REACH = 1.0  #: metres from a thing's footprint; farther is not beside
 _AHEAD = (0.0, -1.0)
+
+
+class Start(NamedTuple):
+    """Where an episode begins. The state follows from the pose, to the last bit; not the other way round."""
+
+    pose: Pose
+    state: AgentState
+
+    @property
+    def position(self) -> Vec3:
+        return self.state.position
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -142,10 +154,13 @@ class Site:
     def random_place(self, draw: Draw) -> Vec3:
         return self.ground.random_navigable_point(draw.below(2**53))
 
-    def random_start(self, draw: Draw) -> AgentState:
+    def random_start(self, draw: Draw) -> Start:
         """Any place, facing any direction that whole turns lead to from −Z."""
         position = self.random_place(draw)
-        return self.body.start(self.facing(position, turns=draw.below(FULL_TURN // microdegrees(self.turn_angle))))
+        return self.start(self.facing(position, turns=draw.below(FULL_TURN // microdegrees(self.turn_angle))))
+
+    def start(self, pose: Pose) -> Start:
+        return Start(pose, self.body.start(pose))
 
     def facing(self, position: Vec3, *, turns: int) -> Pose:
         """A pose so many whole turns left of −Z."""

@@ -14,6 +14,7 @@ WITHIN = 1.0  #: metres from a thing's footprint to its view points, as in Objec
 CLOSEST, WIDEST = 0.1, 0.25
 CAMERA_NEAR, CAMERA_FAR = 0.6, 2.4  #: metres from a thing's footprint to the camera of its picture
 CAMERA_SEES = 0.7  #: share of a thing that its picture must show
+FLAT = 0.1  #: metres; thinner things hang on walls
 PICTURE = 512  #: pixels on each side
 HFOV = (60.0, 75.0, 90.0)
 
@@ -61,9 +62,18 @@ def _pitch(eye: Vec3, target: Vec3) -> Quaternion:
 
 
 def _fits(thing: SceneObject, eye: Vec3, hfov: float) -> bool:
-    """Neither cut off nor a dot."""
+    """Neither cut off nor a dot, and flat things not from the side."""
     angle = 2 * math.degrees(math.atan2(max(thing.size) / 2, math.dist(eye, thing.center)))
-    return 0.15 * hfov <= angle <= 0.85 * hfov
+    return 0.15 * hfov <= angle <= 0.85 * hfov and _faces(thing, eye)
+
+
+def _faces(thing: SceneObject, eye: Vec3) -> bool:
+    """Things that hang on a wall are seen from before it."""
+    width, _, depth = thing.size
+    if min(width, depth) >= FLAT:
+        return True
+    x, z = abs(eye[0] - thing.center[0]), abs(eye[2] - thing.center[2])
+    return x >= z if width < depth else z >= x
 
 
 def _short(place: Vec3) -> Vec3:

@@ -12,10 +12,9 @@ from nav_eval.simulator.episode_generation.making import Case, Maker, Order
 from nav_eval.simulator.episode_generation.phrases import ROUTES, Phrases
 from nav_eval.simulator.episode_generation.quota import Quota
 from nav_eval.simulator.episode_generation.routes import SPACING, Route
-from nav_eval.simulator.episode_generation.site import Site
+from nav_eval.simulator.episode_generation.site import Site, Start
 from nav_eval.simulator.episode_generation.targets import Target, targets_of
 from nav_eval.simulator.episode_generation.words import said
-from nav_eval.simulator.motion import AgentState
 
 #: geodesic metres, as R2R's; short ones only where a house has no longer ones
 SHORTEST, SHORT, LONGEST = 6.0, 4.0, 25.0
@@ -47,7 +46,7 @@ class RouteMaker(Maker):
             self._quota.note(ranked[0], coming_from=room)
         return episode
 
-    def _options(self, robot: int, start: AgentState, *, shortest: float) -> list[Target]:
+    def _options(self, robot: int, start: Start, *, shortest: float) -> list[Target]:
         """Targets in other rooms, neither too near nor too far."""
         site = self._sites[robot]
         here = site.around.region_at(start.position)
@@ -60,17 +59,17 @@ class RouteMaker(Maker):
             and shortest <= min(map(from_start.distance, target.positions)) <= LONGEST
         ]
 
-    def _episode(self, site: Site, start: AgentState, target: Target, case: Case) -> Episode | None:
+    def _episode(self, site: Site, start: Start, target: Target, case: Case) -> Episode | None:
         from_start = site.ground.distance_field([start.position])
         goal = min(target.goals, key=lambda goal: from_start.distance(goal.position))
-        leg = walked(site, start, [goal.position], near=min(AT_THE_GOAL, site.near), limit=expert_limit(site))
+        leg = walked(site, start.state, [goal.position], near=min(AT_THE_GOAL, site.near), limit=expert_limit(site))
         if leg is None:
             return None
         route = Route(site, sampled(leg.corners, spacing=SPACING), target)
         if len(route.stretches) < 2:
             return None
         phrases = Phrases(ROUTES, case.draw.fork("words"))
-        text = route.instruction(math.degrees(yaw_of(start.rotation)), phrases)
+        text = route.instruction(math.degrees(yaw_of(start.pose.rotation)), phrases)
         info = {
             "target": target.category,
             "rooms": [stretch.region.category for stretch in route.stretches],
@@ -79,5 +78,5 @@ class RouteMaker(Maker):
         leg = replace(leg, corners=tuple(sampled(leg.corners, spacing=WAY_POINTS)))
         return Episode(
             public=PublicEpisode(episode_id=case.episode_id, instruction=said(text)),
-            private=private_half(site, [leg], goals=(goal,), info=info),
+            private=private_half(site, start.pose, [leg], goals=(goal,), info=info),
         )

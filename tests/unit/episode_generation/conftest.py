@@ -1,0 +1,64 @@
+"""One generated flat, shared by all tests here: making it takes a second or two."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+
+from nav_eval.config import BenchmarkConfig
+from nav_eval.dataset.episode import Episode
+from nav_eval.evaluation.generation import benchmark_for
+from nav_eval.scene.houses import generate_house
+from nav_eval.scene.reading import write_glb
+from nav_eval.scene.semantics.own import semantics_path, write_semantics
+from nav_eval.simulator.episode_generation import generate_episodes
+from nav_eval.simulator.episode_generation.generation import _sites
+from nav_eval.simulator.episode_generation.site import Site
+from nav_eval.simulator.scene_manager import SceneManager
+
+FLAT = "flat.glb"
+
+
+@pytest.fixture(scope="session")
+def flat(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one furnished flat."""
+    folder = tmp_path_factory.mktemp("scenes")
+    scene = generate_house(7, template="flat_1", split="unseen").scene
+    write_glb(scene, folder / FLAT)
+    write_semantics(scene.semantics, semantics_path(folder / FLAT))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="session")
+def benchmark_of(flat: Path) -> Callable[[str], BenchmarkConfig]:
+    return lambda task: benchmark_for(task, flat)
+
+
+@pytest.fixture(scope="session")
+def site_of(benchmark_of: Callable[[str], BenchmarkConfig], cache: Path) -> Callable[[str], Site]:
+    """The flat as the generator sees it, for a task's first robot."""
+
+    @lru_cache
+    def open_site(task: str) -> Site:
+        benchmark = benchmark_of(task)
+        return _sites(benchmark, FLAT, SceneManager(benchmark, cache=cache))[0]
+
+    return open_site
+
+
+@pytest.fixture(scope="session")
+def episodes_of(benchmark_of: Callable[[str], BenchmarkConfig], cache: Path) -> Callable[[str], list[Episode]]:
+    """A few episodes of a task in the flat; made once."""
+
+    @lru_cache
+    def generated(task: str) -> list[Episode]:
+        count = 3 if task == "lh_vln" else 2
+        return generate_episodes(benchmark_of(task), [FLAT], count=count, seed=1, split="val_unseen", cache=cache)
+
+    return generated
