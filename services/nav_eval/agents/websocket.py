@@ -38,7 +38,6 @@ from nav_eval.agents.failures import (
     AgentOutOfMemory,
     AgentStartTimeout,
     AgentTimeout,
-    Cause,
     ConnectionLost,
     InfrastructureFailure,
     ProtocolError,
@@ -49,6 +48,7 @@ from nav_eval.agents.messages import Action, Observation, Outcome
 from nav_eval.agents.settings import ClientSettings
 from nav_eval.agents.watchdog import Watchdog
 from nav_eval.agents.websocket_link import INBOX, Introduction, Link
+from nav_eval.causes import Cause
 from nav_eval.dataset.episode import PublicEpisode
 
 MOST_LINKS = 256  #: connections at once

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 import nav_eval
+from nav_eval.causes import UNSCORED
 from nav_eval.errors import RecordError
 from nav_eval.evaluation.grouping import GROUPINGS, Grouping
 from nav_eval.evaluation.report import Counts, FailedEpisode, Report, ReportHeader, write_report
@@ -25,8 +26,6 @@ from nav_eval.evaluation.scoring.board import long_horizon_scores
 from nav_eval.metrics.bootstrap import Bootstrap
 from nav_eval.metrics.statistics import Statistics, is_higher_better, is_valid, natural_order, summarise
 
-UNSCORED_CAUSES = frozenset({"infrastructure", "cancelled", "image_invalid"})
-"""Causes that say nothing about the agent's navigation."""
 GROUP_REPLICATES = 1_999
 """Groups are many and small; their intervals are drawn with fewer replicates."""
 
@@ -37,7 +36,7 @@ class DuplicateEpisode(RecordError):
 
 def is_scored(outcome: EpisodeOutcome) -> bool:
     """Whether an episode is part of the means."""
-    return outcome.status is not EpisodeStatus.CANCELLED and outcome.cause not in UNSCORED_CAUSES
+    return outcome.status is not EpisodeStatus.CANCELLED and outcome.cause not in UNSCORED
 
 
 def scored_value(outcome: EpisodeOutcome, metric: str, *, higher_is_better: bool) -> float | None:

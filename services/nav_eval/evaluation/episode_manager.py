@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterable
 from enum import StrEnum
 
-from nav_eval.agents.failures import Cause
+from nav_eval.causes import Cause
 from nav_eval.dataset.episode import Episode
 from nav_eval.evaluation.results import EpisodeResult, EpisodeStatus
 

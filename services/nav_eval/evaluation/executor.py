@@ -10,8 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from nav_eval.agents.client import AgentClient, EpisodeSession
-from nav_eval.agents.failures import AgentFailure, Cause, ProtocolError
+from nav_eval.agents.failures import AgentFailure, ProtocolError
 from nav_eval.agents.messages import ANSWER, Action, Array, EndStatus, Observation, Outcome
+from nav_eval.causes import Cause
 from nav_eval.dataset.episode import Episode
 from nav_eval.errors import NavEvalError, RecordError
 from nav_eval.evaluation.action_log import ActionLog

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nav_eval.agents.failures import Cause
+from nav_eval.causes import Cause
 from nav_eval.dataset.episode import Episode, Pose, PrivateEpisode, PublicEpisode
 from nav_eval.evaluation.episode_manager import ATTEMPTS, EpisodeManager, EpisodeState
 from nav_eval.evaluation.results import EpisodeResult, EpisodeStatus
