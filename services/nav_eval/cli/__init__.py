@@ -13,11 +13,14 @@ import typer
 
 import nav_eval
 from nav_eval.cli.bench import app as bench
+from nav_eval.cli.collect import collect
 from nav_eval.cli.compare import compare
 from nav_eval.cli.config import app as config
 from nav_eval.cli.demo import demo
 from nav_eval.cli.episodes import app as episodes
 from nav_eval.cli.evaluate import evaluate, verify
+from nav_eval.cli.export import export
+from nav_eval.cli.replay import replay
 from nav_eval.cli.report import report
 from nav_eval.cli.scenes import app as scenes
 from nav_eval.cli.score import score
@@ -34,8 +37,11 @@ app = typer.Typer(
 app.command()(demo)
 app.command()(evaluate)
 app.command()(verify)
+app.command()(collect)
+app.command()(export)
 app.command()(score)
 app.command()(report)
+app.command()(replay)
 app.command()(compare)
 app.add_typer(bench, name="bench")
 app.add_typer(config, name="config")

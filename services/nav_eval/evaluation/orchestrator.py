@@ -5,6 +5,7 @@ from pathlib import Path
 from nav_eval.agents.client import AgentClient
 from nav_eval.agents.description import AgentDescription
 from nav_eval.config.schema import BenchmarkConfig
+from nav_eval.dataset.dataset import TaskDataset
 from nav_eval.evaluation.bench import Bench, Emit
 from nav_eval.evaluation.episode_manager import EpisodeManager
 from nav_eval.evaluation.episodes import load_episodes
@@ -12,6 +13,7 @@ from nav_eval.evaluation.generation import ensure_generated
 from nav_eval.evaluation.interface import task_interface
 from nav_eval.evaluation.opening import open_agent
 from nav_eval.evaluation.parallel import ParallelExecutor
+from nav_eval.evaluation.replay.artifacts import check_wishes, illustrate
 from nav_eval.evaluation.report import Report
 from nav_eval.evaluation.run_folder import RunFolder
 from nav_eval.evaluation.runner import BenchmarkRunner, Players, Watcher
@@ -30,8 +32,16 @@ class EvaluationOrchestrator:
         self, benchmark: BenchmarkConfig, *, agent: str, out: Path, watcher: Watcher | None = None
     ) -> Report:
         """Play all episodes of a benchmark against the agent at an address."""
+        check_wishes(benchmark)
         ensure_generated(benchmark, cache=self._cache)
         episodes = load_episodes(benchmark)
+        report = self._play(benchmark, episodes, agent=agent, out=out, watcher=watcher)
+        illustrate(out, benchmark, cache=self._cache)
+        return report
+
+    def _play(
+        self, benchmark: BenchmarkConfig, episodes: TaskDataset, *, agent: str, out: Path, watcher: Watcher | None
+    ) -> Report:
         runner = BenchmarkRunner(benchmark, episodes, out=out)
         run_seed = RunFolder(out).run_seed(benchmark)
         setup = SimulatorSetup(benchmark=benchmark, cache=self._cache, run_seed=run_seed)

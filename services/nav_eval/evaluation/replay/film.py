@@ -20,14 +20,19 @@ Shot = dict[str, NDArray[np.uint8]]
 """What each camera shows at one moment, in colour."""
 
 MOST_VIEWS = 3  #: shown unless asked otherwise
+SIDES = {1: 320, 2: 240}  #: pixels of the longer side when so few views share the page
+LEAST_SIDE = 183  #: half of LH-VLN's cameras
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PictureSize:
-    """How large pictures are kept: 500 steps of three such views are about 9 MB."""
+    """How large pictures are kept: 500 steps of three views at 183 pixels are about 5 MB."""
 
-    side: int = 183  #: pixels of the longer side; half of LH-VLN's cameras
+    side: int | None = None  #: pixels of the longer side; None: by how many views share the page
     quality: int = 70  #: JPEG's
+
+    def longest(self, views: int) -> int:
+        return self.side or SIDES.get(views, LEAST_SIDE)
 
 
 def cameras_of(benchmark: BenchmarkConfig, robot: str | None, asked: Sequence[str] | None) -> list[str]:
@@ -94,7 +99,8 @@ def in_colour(picture: object, sensor: object) -> NDArray[np.uint8]:
         return np.repeat(grey.reshape(*pixels.shape[:2], 1).astype(np.uint8), 3, axis=2)
     if pixels.ndim == 3 and pixels.dtype == np.uint8:
         return pixels
-    return _PALETTE[pixels.reshape(pixels.shape[:2]).astype(np.int64) % len(_PALETTE)]
+    colours: NDArray[np.uint8] = _PALETTE[pixels.reshape(pixels.shape[:2]).astype(np.int64) % len(_PALETTE)]
+    return colours
 
 
 def shrunk(picture: NDArray[np.uint8], side: int) -> Image.Image:
@@ -113,7 +119,7 @@ def jpeg(image: Image.Image, *, quality: int) -> bytes:
 
 def kept(picture: NDArray[np.uint8], size: PictureSize) -> Picture:
     """A picture as it is stored."""
-    image = shrunk(picture, size.side)
+    image = shrunk(picture, size.longest(1))
     return Picture(data=jpeg(image, quality=size.quality), width=image.width, height=image.height)
 
 

@@ -127,7 +127,8 @@ def _walkable(area: TopDownMap, extent: Extent) -> NDArray[np.uint8]:
         np.clip(((origin + m - edge) // area.metres_per_pixel).astype(np.int64) + 1, 0, n - 1)
         for m, (origin, edge, n) in zip(metres, origins, strict=True)
     )
-    return _WALKABLE[padded[np.ix_(rows, columns)]]
+    colours: NDArray[np.uint8] = _WALKABLE[padded[np.ix_(rows, columns)]]
+    return colours
 
 
 def _floor(extent: Extent, height: float, pixels: NDArray[np.uint8]) -> Floor:

@@ -17,7 +17,6 @@ from nav_eval.evaluation.replay.film import Film, PictureSize, Shot, cameras_of,
 from nav_eval.evaluation.replay.floors import Sheet, Storeys, storeys_of
 from nav_eval.evaluation.replay.localizing import guesses_of, steps_of
 from nav_eval.evaluation.replay.model import Replay
-from nav_eval.evaluation.replay.plan import plan_camera
 from nav_eval.evaluation.replay.stages import Leg, reference_of
 from nav_eval.evaluation.replay.trace import Trace, trace
 from nav_eval.evaluation.results import EpisodeResult
@@ -71,7 +70,7 @@ class Studio:
         sizes: dict[str, tuple[int, int]] = {}
         for shot in self.shots(replay):
             for name, picture in shot.items():
-                image = shrunk(picture, self._size.side)
+                image = shrunk(picture, self._size.longest(len(shot)))
                 sizes[name] = image.size
                 frames.setdefault(name, []).append(jpeg(image, quality=self._size.quality))
         views = [
@@ -129,6 +128,8 @@ class Studio:
         return self._replay(way, result, steps=steps, stages=[], paths=[], floors=floors, guesses=guesses)
 
     def _storeys(self, way: Trace, shown: Sequence[Vec3]) -> Storeys:
+        from nav_eval.evaluation.replay.plan import plan_camera  # needs OpenGL
+
         return storeys_of(self._simulator.ground, plan_camera(self.benchmark, way.episode, cache=self._cache), shown)
 
     def _replay(

@@ -1,0 +1,89 @@
+"""`nav-eval replay`: look at one episode of a run, step by step."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nav_eval.cache import cache_folder
+
+if TYPE_CHECKING:
+    from nav_eval.evaluation.replay.studio import Studio
+
+SHOWN_METRICS = 4
+
+
+def replay(
+    run: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    *,
+    episode: Annotated[str | None, typer.Option(help="Which episode; without it they are listed.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write a self-contained page to this file.")] = None,
+    mp4: Annotated[Path | None, typer.Option(help="Write a video to this file (needs nav-eval[video]).")] = None,
+    map_file: Annotated[Path | None, typer.Option("--map", help="Write the map as a PNG to this file.")] = None,
+    json: Annotated[Path | None, typer.Option(help="Write the replay's data to this file.")] = None,
+    sensors: Annotated[
+        str | None, typer.Option(help="Cameras to show, by comma; none leaves them out. Default: the colour ones.")
+    ] = None,
+    size: Annotated[int | None, typer.Option(min=32, max=2048, help="Longest side of camera pictures.")] = None,
+    quality: Annotated[int, typer.Option(min=1, max=95, help="JPEG quality of camera pictures.")] = 70,
+    fps: Annotated[int, typer.Option(min=1, max=60, help="Steps per second of the video.")] = 5,
+    language: Annotated[str, typer.Option(help="Language of the page: en or zh.")] = "en",
+) -> None:
+    """Play an episode of RUN again from its action log; writes <episode>.html unless told otherwise."""
+    from nav_eval.evaluation.replay import artifacts, page
+    from nav_eval.evaluation.replay.film import PictureSize
+    from nav_eval.evaluation.replay.model import encode_replay
+    from nav_eval.evaluation.replay.studio import Studio
+    from nav_eval.evaluation.replay.video import check_video
+    from nav_eval.evaluation.report import write_atomically
+
+    page.words_of(language)
+    if mp4:
+        check_video()
+    studio = Studio(run, cache=cache_folder(), sensors=_names(sensors), size=PictureSize(side=size, quality=quality))
+    if episode is None:
+        _list(studio, run)
+        return
+    if not (html or mp4 or map_file or json):
+        html = Path(f"{artifacts.file_name(episode)}.html")
+    with studio:
+        made = studio.replay(episode)
+        for difference in made.differences:
+            typer.echo(f"Differs from the run: {difference}", err=True)
+        if map_file:
+            artifacts.write_map(map_file, made)
+        if mp4:
+            artifacts.write_replay_video(mp4, made, studio, fps=fps)
+        if html or json:
+            made = studio.with_views(made)
+        if html:
+            page.write_page(html, made, language=language)
+        if json:
+            write_atomically(json, encode_replay(made))
+    for path in filter(None, (html, mp4, map_file, json)):
+        typer.echo(f"{path} ({path.stat().st_size / 1e6:.1f} MB, {made.last_step} steps)")
+
+
+def _names(sensors: str | None) -> list[str] | None:
+    if sensors is None:
+        return None
+    return [name.strip() for name in sensors.split(",") if name.strip() and name.strip() != "none"]
+
+
+def _list(studio: "Studio", run: Path) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from nav_eval.evaluation.terminal import headline_metrics, number
+
+    results = list(studio.results.values())
+    metrics = headline_metrics(dict.fromkeys(name for result in results for name in result.metrics), SHOWN_METRICS)
+    table = Table(title=Text(f"Episodes of {run}"), title_justify="left")
+    for column in ("episode", "status", "steps", *metrics):
+        table.add_column(Text(column), justify="left" if column in ("episode", "status") else "right")
+    for result in results:
+        values = [number(result.metrics.get(name)) for name in metrics]
+        table.add_row(Text(result.episode_id), Text(result.cause or str(result.status)), str(result.num_steps), *values)
+    Console().print(table)
+    typer.echo(f"Look at one: nav-eval replay {run} --episode ID")
