@@ -1,0 +1,81 @@
+"""Weights: folders and files, nothing else."""
+
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+from archive_factory import PACKERS, File, folder, hardlink, symlink, tar
+
+from nav_eval_worker.archives import (
+    ArchiveInvalid,
+    ArchiveLimits,
+    ArchiveTooLarge,
+    ArchiveUnsafe,
+    inspect_weights,
+)
+
+FILES = [folder("./"), folder("./model/"), File("./model/a.safetensors", b"1" * 5000), File("./model/b.json", b"{}")]
+
+
+@pytest.mark.parametrize("packing", PACKERS)
+def test_weights_are_summed_up(tmp_path: Path, packing: str) -> None:
+    path = tmp_path / "weights.tar"
+    path.write_bytes(PACKERS[packing](tar(FILES)))
+    summary = inspect_weights(path)
+    assert (summary.files, summary.unpacked_bytes, summary.compression) == (2, 5002, packing)
+    assert summary.compressed_bytes == path.stat().st_size
+
+
+def test_equal_weights_have_equal_digests_however_packed() -> None:
+    def content(files: list[File], form: int = tarfile.PAX_FORMAT) -> str:
+        return inspect_weights(io.BytesIO(tar(files, form=form))).content_digest
+
+    assert content(FILES) == content(FILES[::-1], tarfile.GNU_FORMAT) == content(FILES[2:])
+    assert content(FILES) != content([*FILES[:-1], File("model/b.json", b"[]")])
+    assert content(FILES) != content([*FILES[:-1], File("model/c.json", b"{}")])
+
+
+@pytest.mark.parametrize(
+    ("files", "error", "reason"),
+    [
+        ([], ArchiveInvalid, "holds no file"),
+        ([folder("a/")], ArchiveInvalid, "holds no file"),
+        ([symlink("a", "b"), File("b")], ArchiveUnsafe, "symbolic link"),
+        ([File("b"), hardlink("a", "b")], ArchiveUnsafe, "hard link"),
+        ([File("p", type=tarfile.FIFOTYPE)], ArchiveUnsafe, "named pipe"),
+        ([File("d", type=tarfile.CHRTYPE, device=(1, 3))], ArchiveUnsafe, "character device"),
+        ([File("../a")], ArchiveUnsafe, "climbs out"),
+        ([File("/a")], ArchiveUnsafe, "absolute"),
+        ([File("a\\b")], ArchiveUnsafe, "forbidden"),
+        ([File("a"), File("./a")], ArchiveUnsafe, "twice"),
+        ([File("a"), File("a/b")], ArchiveUnsafe, "both as a file and as a folder"),
+        ([File("a/b"), File("a")], ArchiveUnsafe, "both as a file and as a folder"),
+        ([folder("a/"), File("a")], ArchiveUnsafe, "both as a file and as a folder"),
+        ([File(f"{i}") for i in range(40)], ArchiveTooLarge, "more than 30 members"),
+        ([File("a", bytes(20_000))], ArchiveTooLarge, "a file of"),
+    ],
+)
+def test_what_weights_may_not_hold(files: list[File], error: type[ArchiveInvalid], reason: str) -> None:
+    with pytest.raises(error, match=reason):
+        inspect_weights(io.BytesIO(tar(files)), ArchiveLimits(members=30, file_bytes=10_000))
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "empty"),
+        (tar(FILES)[:3000], "truncated"),
+        (tar(FILES) + b"x" * 9, "after its end"),
+        (b"PK\x03\x04", "zip"),
+    ],
+)
+def test_broken_weights(data: bytes, reason: str) -> None:
+    with pytest.raises(ArchiveInvalid, match=reason):
+        inspect_weights(io.BytesIO(data))
+
+
+def test_a_bomb_of_weights() -> None:
+    packed = PACKERS["gzip"](tar([File("zeros", bytes(70 * 1024**2))]))
+    with pytest.raises(ArchiveTooLarge, match="200 to one"):
+        inspect_weights(io.BytesIO(packed))
