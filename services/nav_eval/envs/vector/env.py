@@ -99,6 +99,7 @@ class NavVectorEnv(VectorEnv[Batch, ArrayLike, NDArray[Any]]):
             },
         )
         self._memory = self._workers.memory
+        self._arrays = self._memory.under(OBSERVATION)
         self._workers.greet()
 
     def reset(
@@ -166,9 +167,8 @@ class NavVectorEnv(VectorEnv[Batch, ArrayLike, NDArray[Any]]):
 
     def _observations(self) -> Batch:
         """Pictures and numbers from memory, texts as they were last sent; in the order of the space."""
-        arrays = self._memory.under(OBSERVATION)
         return {
-            name: tuple(self._texts[name]) if name in self._texts else self._given(arrays[name])
+            name: tuple(self._texts[name]) if name in self._texts else self._given(self._arrays[name])
             for name in self.single_observation_space
         }
 
@@ -179,7 +179,8 @@ class NavVectorEnv(VectorEnv[Batch, ArrayLike, NDArray[Any]]):
         """The numeric infos of the environments in the mask."""
         infos: dict[str, Any] = {}
         for name in INFO:
-            infos[name] = np.where(mask, self._memory[name], np.zeros((), self._memory[name].dtype))
+            infos[name] = self._memory[name].copy()
+            infos[name][~mask] = 0
             infos[f"_{name}"] = mask.copy()
         return infos
 

@@ -1,0 +1,216 @@
+"""Trajectory datasets: what agents did, kept to be learnt from, filtered and split.
+
+A `Trajectory` is one episode as it was played. A `TrajectoryDataset` is many of them, of which only the heads
+(who, where, how long, how well) are in memory; the rest is read when it is asked for. A `TrajectoryWriter`
+puts them into a file: `.jsonl`, `.json`, or `.hdf5`, which also holds observations.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Protocol, Self, TypeAlias, overload
+
+import msgspec
+from numpy.typing import NDArray
+
+from nav_eval.dataset.episode import Vec3
+from nav_eval.dataset.trajectory_filter import Filter, Record
+from nav_eval.dataset.vectors import ActionVectors
+from nav_eval.errors import RecordError
+from nav_eval.geometry import straight_line
+from nav_eval.randomness import subseed
+
+LoggedAction: TypeAlias = str | dict[str, Any]
+"""The name alone, or `{"action": name, "action_args": {…}}`."""
+Frames: TypeAlias = Mapping[str, NDArray[Any]]
+"""The arrays of one moment, by sensor."""
+Group: TypeAlias = Literal["episode", "scene"]
+
+
+class TrajectoryHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one can choose by."""
+
+    episode_id: str
+    scene_id: str | None = None
+    length: int = 0
+    """Actions."""
+    status: str = "completed"
+    cause: str | None = None
+    """Why it did not complete."""
+    metrics: dict[str, bool | float | None] = {}
+    instruction: str | None = None
+    object_category: str | None = None
+    success: bool = False
+    metadata: dict[str, Any] = {}
+    """Agent, benchmark, engine version and whatever else a run knows about itself."""
+
+    def fields(self) -> Record:
+        """What a filter may name; later ones win over a metric or a note of the same name."""
+        return {
+            **self.metadata,
+            **self.metrics,
+            "episode": self.episode_id,
+            "scene": self.scene_id,
+            "length": self.length,
+            "status": self.status,
+            "cause": self.cause,
+            "instruction": self.instruction,
+            "object_category": self.object_category,
+            "success": self.success,
+        }
+
+
+class Trajectory(TrajectoryHead, frozen=True, kw_only=True, omit_defaults=True):
+    """One episode as it was played. There is one more pose than there are actions: the start is the first."""
+
+    actions: tuple[LoggedAction, ...] = ()
+    positions: tuple[Vec3, ...] = ()
+    yaws: tuple[float, ...] = ()
+    """Radians to the left of −Z."""
+    tilts: tuple[float, ...] = ()
+    """Radians that the cameras look up; empty if they never did."""
+    terminated: bool = True
+    """The agent's own stop ended it, not the step limit or a fault."""
+    subtasks: tuple[dict[str, Any], ...] = ()
+    """Long-horizon tasks: what each was and how it went."""
+
+    @property
+    def path_length(self) -> float:
+        """Metres."""
+        return sum(straight_line(a, b) for a, b in zip(self.positions, self.positions[1:], strict=False))
+
+
+def task_text(head: TrajectoryHead) -> str:
+    """What the agent was told, in words."""
+    if head.instruction:
+        return head.instruction
+    return f"Find: {head.object_category}" if head.object_category else "Go to the goal."
+
+
+class TrajectorySource(Protocol):
+    """Where trajectories are read from."""
+
+    def heads(self) -> Iterable[tuple[TrajectoryHead, Any]]:
+        """Every head with a key that `load` takes."""
+        ...
+
+    def load(self, key: Any) -> Trajectory:  # noqa: ANN401 - its own
+        ...
+
+    def frames(self, key: Any) -> Iterator[Frames]:  # noqa: ANN401
+        """What was observed at each pose, where that was kept; otherwise nothing."""
+        ...
+
+
+class TrajectoryDataset(Sequence[Trajectory]):
+    """Trajectories in their order, to be filtered and split."""
+
+    def __init__(self, entries: Iterable[tuple[TrajectoryHead, TrajectorySource, Any]]) -> None:
+        self._entries = list(entries)
+
+    @classmethod
+    def of(cls, *sources: TrajectorySource) -> Self:
+        """All of several sources; of an episode that occurs again, the last."""
+        entries = {head.episode_id: (head, source, key) for source in sources for head, key in source.heads()}
+        return cls(entries.values())
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """A `.jsonl`, `.json` or `.hdf5` file, or a folder of such."""
+        from nav_eval.dataset.trajectory_files import sources_at
+
+        return cls.of(*sources_at(path))
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @overload
+    def __getitem__(self, index: int) -> Trajectory: ...
+    @overload
+    def __getitem__(self, index: slice) -> "TrajectoryDataset": ...
+    def __getitem__(self, index: int | slice) -> "Trajectory | TrajectoryDataset":
+        if isinstance(index, slice):
+            return TrajectoryDataset(self._entries[index])
+        _, source, key = self._entries[index]
+        return source.load(key)
+
+    @property
+    def heads(self) -> list[TrajectoryHead]:
+        return [head for head, _, _ in self._entries]
+
+    @property
+    def steps(self) -> int:
+        return sum(head.length for head in self.heads)
+
+    def frames(self, index: int) -> Iterator[Frames]:
+        """What was observed at each pose of one trajectory, one moment at a time."""
+        _, source, key = self._entries[index]
+        return source.frames(key)
+
+    def filter(self, where: str | Filter) -> "TrajectoryDataset":
+        """Those for which an expression holds: `success and spl >= 0.8 and length < 200`."""
+        wanted = Filter.parse(where) if isinstance(where, str) else where
+        records = [head.fields() for head in self.heads]
+        wanted.check({name for record in records for name in record})
+        return TrajectoryDataset(
+            entry for entry, record in zip(self._entries, records, strict=True) if wanted.matches(record)
+        )
+
+    def split(
+        self, shares: Mapping[str, float], *, by: Group = "scene", seed: int = 0
+    ) -> dict[str, "TrajectoryDataset"]:
+        """Parts with about these shares of the trajectories; no scene, or no episode, is in two of them."""
+        total = sum(shares.values())
+        if not shares or min(shares.values()) < 0 or total <= 0:
+            raise RecordError(f"Shares are {dict(shares)}; give at least one, none of them negative.")
+        groups: dict[str, list[Any]] = {}
+        for entry in self._entries:
+            head = entry[0]
+            groups.setdefault((head.scene_id or "") if by == "scene" else head.episode_id, []).append(entry)
+        drawn = sorted(groups, key=lambda name: subseed(seed, "split", by, name))
+        parts: dict[str, list[Any]] = {name: [] for name in shares}
+        for group in drawn:  # to the part that is farthest below its share
+            short = {name: share / total * len(self) - len(parts[name]) for name, share in shares.items()}
+            parts[max(short, key=lambda name: short[name])] += groups[group]
+        order = {id(entry): number for number, entry in enumerate(self._entries)}
+        return {
+            name: TrajectoryDataset(sorted(entries, key=lambda entry: order[id(entry)]))
+            for name, entries in parts.items()
+        }
+
+
+class TrajectoryFile(Protocol):
+    """One form of file."""
+
+    def write(self, trajectory: Trajectory, frames: Iterable[Frames] = ()) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class TrajectoryWriter:
+    """Writes trajectories one after the other; the file is whole once the `with` block ends."""
+
+    def __init__(self, path: Path, *, vectors: ActionVectors | None = None, about: str = "nav-eval") -> None:
+        """`.hdf5` needs `vectors`, how actions are written as numbers; `about` names the benchmark there."""
+        from nav_eval.dataset.trajectory_files import open_for_writing
+
+        self._final = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._part = path.with_name(f".{path.name}.part")
+        self._file: TrajectoryFile = open_for_writing(self._part, form=path.suffix, vectors=vectors, about=about)
+
+    def write(self, trajectory: Trajectory, frames: Iterable[Frames] = ()) -> None:
+        """Add one; `frames` are its observations, as many as poses."""
+        self._file.write(trajectory, frames)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+        if error is None:
+            self._part.replace(self._final)
+        else:
+            self._part.unlink(missing_ok=True)
