@@ -2,6 +2,7 @@
 
 import io
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from archive_factory import BASE, PACKERS, Image, tar
@@ -16,19 +17,27 @@ SEEDS = [
     for layout, inner in (("docker", "none"), ("oci", "gzip"), ("both", "zstd"))
 ]
 LIMITS = ArchiveLimits(seconds=20)
-RELAXED = settings(deadline=None, max_examples=150)
+RELAXED = settings(deadline=None, max_examples=100)
+
+
+def refusal(action: Callable[[], object]) -> str:
+    """Our sentence, or nothing; any other error is the bug we look for."""
+    try:
+        action()
+    except ArchiveInvalid as error:
+        return str(error)
+    return ""
 
 
 def survives(data: bytes) -> None:
     """Refused by us, or read: and then written without a trace of trouble."""
     with tempfile.TemporaryDirectory() as place:
-        try:
-            rewrite_archive(io.BytesIO(data), Path(place) / "out.tar", limits=LIMITS)
-        except ArchiveInvalid as error:
-            assert str(error).isprintable()
-            assert list(Path(place).iterdir()) == []
-        else:
-            inspect_archive(Path(place) / "out.tar", limits=LIMITS)
+        target = Path(place) / "out.tar"
+        message = refusal(lambda: rewrite_archive(io.BytesIO(data), target, limits=LIMITS))
+        assert message.isprintable()
+        assert list(Path(place).iterdir()) == ([] if message else [target])
+        if not message:
+            inspect_archive(target, limits=LIMITS)
 
 
 @RELAXED
@@ -74,7 +83,4 @@ def test_tar_headers_with_other_fields_and_a_fitting_checksum(block: int, at: in
 def test_weights_with_other_bytes(place: float, raw: bytes) -> None:
     start = int(place * len(BASE))
     data = BASE[:start] + raw + BASE[start + len(raw) :]
-    try:
-        inspect_weights(io.BytesIO(data))
-    except ArchiveInvalid as error:
-        assert str(error).isprintable()
+    assert refusal(lambda: inspect_weights(io.BytesIO(data))).isprintable()
