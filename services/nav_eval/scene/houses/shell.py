@@ -31,7 +31,7 @@ def room_shell(plan: Plan, room: Room, style: RoomStyle) -> list[Fixture]:
     base = plan.floor_of(room)
     floor = _level(room, base, _floor_holes(plan, room), up=True)
     ceiling = _level(room, base + plan.ceiling, [plan.stairs.flight] if plan.stairs and lower else [], up=False)
-    top = plan.storey_height - OVERLAP if lower else plan.ceiling + OVERLAP
+    top = plan.storey_height - OVERLAP // 2 if lower else plan.ceiling + OVERLAP  # in the well, up to the walls above
     return [
         Fixture(category="floor", room=room.room_id, parts=(Part(BODY, floor),), finishes={BODY: style.floor}),
         Fixture(category="ceiling", room=room.room_id, parts=(Part(BODY, ceiling),), finishes={BODY: style.ceiling}),
@@ -73,18 +73,20 @@ def _walls(plan: Plan, room: Room, style: RoomStyle, top: int) -> Fixture:
     for wall in room.walls:
         own = [opening for opening in openings if wall_of(opening, room) == wall]
         slot = "accent" if wall == accent else BODY
-        made.append(Part(slot, _wall_face(wall, own, heights, base)))
+        places = _cuts([0, wall.length, *(u for o in own for u in _hole_span(wall, o))], WALL_CELL)
+        made.append(Part(slot, _wall_face(wall, own, places, heights, base)))
         made.extend(parts("skirting", *_skirting(wall, own, base, _floor_holes(plan, room))))
         for opening in own:
-            made.extend(parts(slot, *_reveal(opening, wall, base)))
+            made.extend(parts(slot, *_reveal(opening, wall, places, heights, base)))
     finishes = {BODY: style.wall, "accent": style.accent, "skirting": style.trim}
     return Fixture(category="wall", room=room.room_id, parts=tuple(made), finishes=finishes)
 
 
-def _wall_face(wall: Edge, openings: Sequence[Opening], heights: Sequence[int], base: int) -> Mesh:
+def _wall_face(
+    wall: Edge, openings: Sequence[Opening], places: Sequence[int], heights: Sequence[int], base: int
+) -> Mesh:
     """One wall with its holes, as a grid of cells."""
     holes = [(*_hole_span(wall, opening), *_hole_heights(opening)) for opening in openings]
-    places = _cuts([0, wall.length, *(u for hole in holes for u in hole[:2])], WALL_CELL)
     rows, columns = len(heights), len(places)
     points = [(*wall.at(u), y) for y in heights for u in places]
     positions = np.array([(x / 1000, (y + base) / 1000, z / 1000) for x, z, y in points])
@@ -133,28 +135,28 @@ def _beside(wall: Edge, hole: Rect) -> tuple[int, int] | None:
     return ends[0], ends[1]
 
 
-def _reveal(opening: Opening, wall: Edge, base: int) -> list[Mesh]:
-    """The sides of the hole, from this room's face to the middle of the wall or to the outside."""
+def _reveal(opening: Opening, wall: Edge, places: Sequence[int], heights: Sequence[int], base: int) -> list[Mesh]:
+    """The sides of the hole, from this room's face to the middle of the wall or to the outside.
+
+    They are cut where the wall's face is cut: an edge that two surfaces share has the same vertices in both.
+    """
     if _framed(opening):
         return []
     depth = WALL // 2 + (OUTER if opening.kind is OpeningKind.WINDOW else 0)
-    low, high = _hole_span(wall, opening)
-    bottom, top = opening.sill + base, opening.head + base
+    (low, high), (foot, top) = _hole_span(wall, opening), _hole_heights(opening)
 
     def point(u: int, inward: int, y: int) -> tuple[float, float, float]:
         x, z = wall.at(u, -inward)
-        return x / 1000, y / 1000, z / 1000
+        return x / 1000, (y + base) / 1000, z / 1000
 
-    foot = bottom if opening.sill else bottom - OVERLAP
-    sides = [
-        quad(point(low, 0, foot), point(low, depth, foot), point(low, depth, top), point(low, 0, top)),
-        quad(point(high, depth, foot), point(high, 0, foot), point(high, 0, top), point(high, depth, top)),
-        quad(point(low, 0, top), point(low, depth, top), point(high, depth, top), point(high, 0, top)),
-    ]
-    if opening.sill:
-        sides.append(
-            quad(point(low, depth, bottom), point(low, 0, bottom), point(high, 0, bottom), point(high, depth, bottom))
-        )
+    sides = []
+    for a, b in pairwise(y for y in heights if foot <= y <= top):
+        sides.append(quad(point(low, 0, a), point(low, depth, a), point(low, depth, b), point(low, 0, b)))
+        sides.append(quad(point(high, depth, a), point(high, 0, a), point(high, 0, b), point(high, depth, b)))
+    for a, b in pairwise(u for u in places if low <= u <= high):
+        sides.append(quad(point(a, 0, top), point(a, depth, top), point(b, depth, top), point(b, 0, top)))
+        if opening.sill:
+            sides.append(quad(point(a, depth, foot), point(a, 0, foot), point(b, 0, foot), point(b, depth, foot)))
     return [merged(sides)]
 
 

@@ -25,7 +25,8 @@ def staircase(plan: Plan, draw: Draw) -> list[Fixture]:
         return []
     flights = _flights(stairs, plan.storey_height)
     rails = _rails(stairs, plan.storey_height)
-    edge = block(_place(stairs, (0, _width(stairs)), (0, STAIR_EDGE)), plan.ceiling, plan.storey_height)
+    # under the rim of the upper floor, so that no seam is left
+    edge = block(_place(stairs, (0, _width(stairs)), (-20, STAIR_EDGE)), plan.ceiling, plan.storey_height - 2)
     tread = finish("planks", draw.fork("steps"), ("light brown", "brown", "dark brown"), ("planks",))
     finishes = {
         BODY: tread,

@@ -103,9 +103,10 @@ class Stairs:
 
     @property
     def solid(self) -> Rect:
-        """The part of the well that is filled with steps; before it is a strip of hallway floor."""
+        """The part of the well where steps replace the floor, which reaches a little under the first one."""
         well, (dx, dz) = self.flight, self.climbs
-        moved = well.moved(dx * STAIR_EDGE, dz * STAIR_EDGE)
+        start = STAIR_EDGE + 20
+        moved = well.moved(dx * start, dz * start)
         return Rect(max(well.x0, moved.x0), max(well.z0, moved.z0), min(well.x1, moved.x1), min(well.z1, moved.z1))
 
 
