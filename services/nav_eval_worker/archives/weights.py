@@ -1,10 +1,14 @@
-"""Check a team's model weights: a plain tar of folders and files that is mounted read-only.
+"""Check a team's model weights, and unpack them: folders and files that are mounted read-only.
 
-Nothing else is allowed in it: whoever unpacks it needs no rules about links.
+Nothing else is allowed in the archive, so unpacking needs no rules about links. The bytes that are
+checked are the bytes that are written: no second reader gets to understand them differently.
 """
 
 import hashlib
+import shutil
+import tempfile
 from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
 from nav_eval_worker.archives.errors import ArchiveDamaged, ArchiveInvalid, ArchiveUnsafe, shown
 from nav_eval_worker.archives.images import opened
@@ -20,6 +24,22 @@ _AGAIN = "pack a folder of plain files with `tar -czf weights.tar.gz -C FOLDER .
 
 def inspect_weights(source: Path | Readable, limits: ArchiveLimits = WEIGHTS_LIMITS) -> WeightsSummary:
     """What SOURCE holds, after every byte of it was checked; nothing is written anywhere."""
+    return _read(source, limits, folder=None)
+
+
+def unpack_weights(source: Path | Readable, target: Path, limits: ArchiveLimits = WEIGHTS_LIMITS) -> WeightsSummary:
+    """Unpack SOURCE into the new folder TARGET, which appears when it is complete or not at all."""
+    part = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
+    try:
+        summary = _read(source, limits, folder=part)
+        part.chmod(0o755)
+        part.rename(target)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return summary
+
+
+def _read(source: Path | Readable, limits: ArchiveLimits, *, folder: Path | None) -> WeightsSummary:
     budget = Budget(limits)
     with opened(source) as stream:
         upload = buffered(Metered(stream, budget=budget, spend=lambda n: budget.spend("compressed_bytes", n)))
@@ -27,10 +47,11 @@ def inspect_weights(source: Path | Readable, limits: ArchiveLimits = WEIGHTS_LIM
             raise ArchiveDamaged(f"The weights upload is empty: {_AGAIN}.")
         compression, plain = unpacked(upload, where=_WHERE, budget=budget, spend="archive_bytes")
         reader = TarReader(buffered(plain), where=_WHERE, budget=budget, counted="members")
-        tree = _Tree(reader, limits)
+        tree = _Tree(reader, limits, folder)
         for entry in reader:
             tree.take(entry)
-    tree.check_folders()
+    if not tree.files:
+        raise ArchiveInvalid(f"{_WHERE} holds no file: {_AGAIN}.")
     return WeightsSummary(
         content_digest=tree.digest,
         compression=compression,
@@ -41,39 +62,56 @@ def inspect_weights(source: Path | Readable, limits: ArchiveLimits = WEIGHTS_LIM
 
 
 class _Tree:
-    """The files seen so far, each by what identifies it."""
+    """The files seen so far, each by what identifies it; written below FOLDER if there is one."""
 
-    def __init__(self, reader: TarReader, limits: ArchiveLimits) -> None:
+    def __init__(self, reader: TarReader, limits: ArchiveLimits, folder: Path | None) -> None:
         self.files: dict[str, str] = {}
         self.size = 0
-        self._reader, self._limits = reader, limits
+        self._reader, self._limits, self._folder = reader, limits, folder
         self._folders: set[str] = set()
 
     def take(self, entry: Entry) -> None:
         path = clean_path(entry.name, where=_WHERE, limits=self._limits)
+        if entry.kind not in (Kind.DIRECTORY, Kind.FILE) or not path:
+            self._check_root(path, entry)
+            return
+        self._folders.update(str(parent) for parent in PurePosixPath(path).parents)
         if entry.kind is Kind.DIRECTORY:
             self._folders.add(path)
-        elif entry.kind is not Kind.FILE:
-            raise ArchiveUnsafe(f"{_WHERE} has a {entry.kind}, {shown(path)}: {_AGAIN}.")
         elif path in self.files:
             raise ArchiveUnsafe(f"{_WHERE} has {shown(path)} twice: {_AGAIN}.")
         else:
-            self.files[path] = self._content(entry)
+            self.files[path] = ""
+        self._check_no_file_is_a_folder(path)
+        if entry.kind is Kind.FILE:
+            self.files[path] = self._content(path, entry)
 
-    def _content(self, entry: Entry) -> str:
-        tap = Tap(self._reader.data)
+    def _check_root(self, path: str, entry: Entry) -> None:
+        if entry.kind is not Kind.DIRECTORY:
+            raise ArchiveUnsafe(f"{_WHERE} has a {entry.kind}, {shown(path)}: {_AGAIN}.")
+
+    def _check_no_file_is_a_folder(self, path: str) -> None:
+        for place in (path, *map(str, PurePosixPath(path).parents)):
+            if place in self.files and place in self._folders:
+                raise ArchiveUnsafe(f"{_WHERE} has {shown(place)} both as a file and as a folder: {_AGAIN}.")
+
+    def _content(self, path: str, entry: Entry) -> str:
+        """Pass the file's bytes, to the disk if wanted, and say what identifies it."""
+        if self._folder is None:
+            return self._pass(entry, None)
+        target = self._folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("xb") as file:
+            what = self._pass(entry, file)
+        target.chmod(0o555 if entry.mode & 0o111 else 0o444)
+        return what
+
+    def _pass(self, entry: Entry, copy: BinaryIO | None) -> str:
+        tap = Tap(self._reader.data, copy)
         while tap.pull(CHUNK):
             pass
         self.size += tap.count
-        return f"{tap.digest} {entry.mode & 0o111:o}"
-
-    def check_folders(self) -> None:
-        """There is something in it, and no file is a folder too."""
-        if not self.files:
-            raise ArchiveInvalid(f"{_WHERE} holds no file: {_AGAIN}.")
-        parents = {str(parent) for path in (*self.files, *self._folders) for parent in PurePosixPath(path).parents}
-        for path in sorted((parents | self._folders) & self.files.keys()):
-            raise ArchiveUnsafe(f"{_WHERE} has {shown(path)} both as a file and as a folder: {_AGAIN}.")
+        return f"{tap.digest} {'x' if entry.mode & 0o111 else '-'}"
 
     @property
     def digest(self) -> str:

@@ -13,6 +13,7 @@ from nav_eval_worker.archives import (
     ArchiveTooLarge,
     ArchiveUnsafe,
     inspect_weights,
+    unpack_weights,
 )
 
 FILES = [folder("./"), folder("./model/"), File("./model/a.safetensors", b"1" * 5000), File("./model/b.json", b"{}")]
@@ -56,9 +57,13 @@ def test_equal_weights_have_equal_digests_however_packed() -> None:
         ([File("a", bytes(20_000))], ArchiveTooLarge, "a file of"),
     ],
 )
-def test_what_weights_may_not_hold(files: list[File], error: type[ArchiveInvalid], reason: str) -> None:
+def test_what_weights_may_not_hold(tmp_path: Path, files: list[File], error: type[ArchiveInvalid], reason: str) -> None:
+    limits = ArchiveLimits(members=30, file_bytes=10_000)
     with pytest.raises(error, match=reason):
-        inspect_weights(io.BytesIO(tar(files)), ArchiveLimits(members=30, file_bytes=10_000))
+        inspect_weights(io.BytesIO(tar(files)), limits)
+    with pytest.raises(error, match=reason):
+        unpack_weights(io.BytesIO(tar(files)), tmp_path / "weights", limits)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -79,3 +84,22 @@ def test_a_bomb_of_weights() -> None:
     packed = PACKERS["gzip"](tar([File("zeros", bytes(70 * 1024**2))]))
     with pytest.raises(ArchiveTooLarge, match="200 to one"):
         inspect_weights(io.BytesIO(packed))
+
+
+def test_weights_are_unpacked_as_they_were_checked(tmp_path: Path) -> None:
+    script = File("bin/run", b"#!/bin/sh", mode=0o6755)
+    data = PACKERS["zstd"](tar([*FILES, script]))
+    summary = unpack_weights(io.BytesIO(data), tmp_path / "weights")
+    assert summary == inspect_weights(io.BytesIO(data))
+    assert (tmp_path / "weights/model/a.safetensors").read_bytes() == b"1" * 5000
+    assert (tmp_path / "weights/bin/run").stat().st_mode & 0o7777 == 0o555
+    assert (tmp_path / "weights/model/b.json").stat().st_mode & 0o7777 == 0o444
+    assert [path.name for path in tmp_path.iterdir()] == ["weights"]
+
+
+def test_weights_are_never_mixed_with_older_ones(tmp_path: Path) -> None:
+    (tmp_path / "weights").mkdir()
+    (tmp_path / "weights" / "old").touch()
+    with pytest.raises(OSError, match="not empty"):
+        unpack_weights(io.BytesIO(tar(FILES)), tmp_path / "weights")
+    assert [path.name for path in tmp_path.rglob("*")] == ["weights", "old"]
