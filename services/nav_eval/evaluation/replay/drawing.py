@@ -69,7 +69,8 @@ class MapDrawing:
                 if target.floor == self._index:
                     self._goal(pen, target.position, number)
         for guess in self._replay.guesses:
-            self._arrow(pen, guess.position, guess.yaw, STAGES[1])
+            if guess.floor == self._index:
+                self._arrow(pen, guess.position, guess.yaw, STAGES[1])
         for step in self._replay.steps:
             if step.collided and step.floor == self._index:
                 self._dot(pen, step.position, 0.7, BUMP)

@@ -127,7 +127,7 @@ def _palette() -> NDArray[np.uint8]:
     """Black for nothing, then colours that neighbours in number do not share."""
     hues = (np.arange(1021) * 0.61803398875) % 1.0
     channels = [np.abs(((hues * 6.0 + shift) % 6.0) - 3.0) - 1.0 for shift in (0.0, 4.0, 2.0)]
-    colours = 60.0 + 180.0 * np.clip(np.stack(channels, axis=1), 0.0, 1.0)
+    colours: NDArray[np.float64] = 60.0 + 180.0 * np.clip(np.stack(channels, axis=1), 0.0, 1.0)
     colours[0] = 0.0
     return colours.astype(np.uint8)
 

@@ -89,6 +89,8 @@ class Guess(_Record, frozen=True, kw_only=True):
 
     position: Vec3
     yaw: float
+    floor: int = 0
+    """Index into `floors`."""
     position_error: float
     """Metres, as the metric has it."""
     rotation_error: float

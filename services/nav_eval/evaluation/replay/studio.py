@@ -15,7 +15,7 @@ from nav_eval.evaluation.episodes import load_episodes
 from nav_eval.evaluation.replay import model
 from nav_eval.evaluation.replay.film import Film, PictureSize, Shot, cameras_of, jpeg, kept, shrunk
 from nav_eval.evaluation.replay.floors import Sheet, Storeys, storeys_of
-from nav_eval.evaluation.replay.localizing import guesses_of, steps_of
+from nav_eval.evaluation.replay.localizing import guesses_of, is_on_the_scenes_map, spot_of
 from nav_eval.evaluation.replay.model import Replay
 from nav_eval.evaluation.replay.stages import Leg, reference_of
 from nav_eval.evaluation.replay.trace import Trace, trace
@@ -120,12 +120,21 @@ class Studio:
         )
 
     def _answered(self, way: Trace, result: EpisodeResult) -> Replay:
-        truth = way.episode.private.start
-        guesses = guesses_of(truth, way.answers)
-        steps = steps_of(truth, [step.action for step in way.steps])
-        shown = [step.position for step in steps] + [guess.position for guess in guesses]
-        floors = _Atlas(Sheet(shown), shown).floors
-        return self._replay(way, result, steps=steps, stages=[], paths=[], floors=floors, guesses=guesses)
+        truth, ours = way.episode.private.start, is_on_the_scenes_map(way.episode)
+        guesses = guesses_of(truth, way.answers, ours=ours)
+        spot = spot_of(truth, ours=ours)
+        shown = [spot.position, *(guess.position for guess in guesses)]
+        atlas = _Atlas(self._storeys(way, shown) if ours else Sheet(shown), shown)
+        floor = atlas.index(spot.position)
+        return self._replay(
+            way,
+            result,
+            steps=[model.Step(position=spot.position, yaw=spot.yaw, action=s.action, floor=floor) for s in way.steps],
+            stages=[],
+            paths=[],
+            floors=atlas.floors,
+            guesses=[msgspec.structs.replace(guess, floor=atlas.index(guess.position)) for guess in guesses],
+        )
 
     def _storeys(self, way: Trace, shown: Sequence[Vec3]) -> Storeys:
         from nav_eval.evaluation.replay.plan import plan_camera  # needs OpenGL

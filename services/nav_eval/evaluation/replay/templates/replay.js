@@ -160,6 +160,7 @@
 
     addGuesses(svg, index, unit) {
       this.replay.guesses.forEach((guess, number) => {
+        if (guess.floor !== index) return;
         const [x, y] = this.at(index, guess.position);
         const [tx, ty] = this.at(index, this.replay.steps[0].position);
         const degrees = (-guess.yaw * 180) / Math.PI;

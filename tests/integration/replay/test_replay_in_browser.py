@@ -1,0 +1,118 @@
+"""The page in a real Chromium, from disk: no console errors, no requests, keys, links and plots in step."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from replay_browser import Page, opened_page
+
+from nav_eval.config import BenchmarkConfig
+from nav_eval.evaluation.orchestrator import EvaluationOrchestrator
+from nav_eval.evaluation.replay.page import write_page
+from nav_eval.evaluation.replay.studio import Studio
+
+pytestmark = [pytest.mark.integration, pytest.mark.browser, pytest.mark.slow]
+
+STEPS = 500
+
+
+@pytest.fixture(scope="module")
+def replay_file(tmp_path_factory: pytest.TempPathFactory, room_data: Path) -> Path:
+    """A 500-step episode with three cameras."""
+    from nav_eval.config import load_benchmark
+
+    folder = tmp_path_factory.mktemp("long")
+    (folder / "agent.py").write_text(
+        "class Wanderer:\n"
+        "    def act(self, observation):\n"
+        "        return 'turn_left' if observation.step % 4 == 0 else 'move_forward'\n"
+    )
+    place = [f"dataset.data_path={room_data / 'val.json.gz'}", f"dataset.scene_path={room_data}", "dataset.episodes=1"]
+    benchmark: BenchmarkConfig = load_benchmark(
+        "demo_lh_vln", overrides=[*place, f"evaluation.max_steps={STEPS}"], environ={}
+    )
+    EvaluationOrchestrator(cache=folder / "cache").run_benchmark(
+        benchmark, agent=f"{folder / 'agent.py'}:Wanderer", out=folder / "run"
+    )
+    with Studio(folder / "run", cache=folder / "cache") as studio:
+        replay = studio.with_views(studio.replay(next(iter(studio.results))))
+    assert replay.last_step == STEPS
+    assert len(replay.views) == 3
+    write_page(folder / "out.html", replay)
+    return folder / "out.html"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with opened_page(tmp_path_factory.mktemp("browser")) as opened:
+        yield opened
+
+
+def step(page: Page) -> int:
+    return int(page.evaluate("document.getElementById('replay-scrubber').value"))
+
+
+def test_five_hundred_steps_are_small_and_open_fast(replay_file: Path, page: Page) -> None:
+    assert replay_file.stat().st_size < 9e6
+    assert min(page.open(replay_file, f"#step={k}") for k in (1, 2)) < 2.0
+    page.evaluate("new Promise((done) => setTimeout(done, 200))")
+    assert page.problems == []
+    assert all(url.startswith(("file:", "data:")) for url in page.requests)
+
+
+def test_a_link_opens_its_step_and_every_part_shows_it(replay_file: Path, page: Page) -> None:
+    page.call("Page.navigate", url="about:blank")
+    page.open(replay_file, "#step=42")
+    assert step(page) == 42
+    assert page.evaluate("document.getElementById('replay-step-link').textContent") == "42"
+    assert float(page.evaluate("document.querySelector('#replay-plot .cursor').getAttribute('x1')")) == 42.5
+    assert float(page.evaluate("document.querySelector('#replay-strip .cursor').getAttribute('x1')")) == 42.5
+    pictures = "[...document.querySelectorAll('#replay-cameras img')]"
+    assert (
+        page.evaluate(
+            f"Promise.all({pictures}.map((p) => p.decode())).then(() => {pictures}.map((p) => p.naturalWidth))"
+        )
+        == [183] * 3
+    )
+
+
+def test_keys_walk_through_the_episode(replay_file: Path, page: Page) -> None:
+    page.open(replay_file, "#step=42")
+    for key, code, modifiers, expected in [
+        ("ArrowRight", 39, 0, 43),
+        ("ArrowLeft", 37, 0, 42),
+        ("ArrowRight", 39, 8, 52),
+        ("Home", 36, 0, 0),
+        ("ArrowLeft", 37, 0, 0),
+        ("End", 35, 0, STEPS),
+        ("ArrowRight", 39, 0, STEPS),
+    ]:
+        page.press(key, code=code, modifiers=modifiers)
+        assert step(page) == expected, key
+    assert page.evaluate("location.hash") == f"#step={STEPS}"
+
+
+def test_space_plays_and_pauses(replay_file: Path, page: Page) -> None:
+    page.open(replay_file, "#step=10")
+    page.evaluate("document.getElementById('replay-speed').value = '50'")
+    page.press(" ", code=32, text=" ")
+    page.evaluate("new Promise((done) => setTimeout(done, 600))")
+    page.press(" ", code=32, text=" ")
+    reached = step(page)
+    assert 15 < reached < 80
+    page.evaluate("new Promise((done) => setTimeout(done, 200))")
+    assert step(page) == reached
+    assert page.problems == []
+
+
+def test_controls_have_names_and_the_phone_does_not_scroll_sideways(replay_file: Path, page: Page) -> None:
+    page.call("Emulation.setDeviceMetricsOverride", width=360, height=740, deviceScaleFactor=2, mobile=True)
+    page.open(replay_file, "#step=5")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    tree = page.call("Accessibility.getFullAXTree")["nodes"]
+    focusable = [n for n in tree if n.get("role", {}).get("value") in ("button", "slider", "combobox", "link", "image")]
+    assert focusable
+    assert [n for n in focusable if not n.get("name", {}).get("value")] == []
+    slider = next(n for n in focusable if n["role"]["value"] == "slider")
+    assert slider["name"]["value"] == "Step of the episode"
+    page.call("Emulation.clearDeviceMetricsOverride")
