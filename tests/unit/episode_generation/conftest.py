@@ -4,12 +4,14 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from nav_eval.config import BenchmarkConfig
 from nav_eval.dataset.episode import Episode
 from nav_eval.evaluation.generation import benchmark_for
 from nav_eval.scene.houses import generate_house
+from nav_eval.scene.model import Scene
 from nav_eval.scene.reading import write_glb
 from nav_eval.scene.semantics.own import semantics_path, write_semantics
 from nav_eval.simulator.episode_generation import generate_episodes
@@ -28,6 +30,22 @@ def flat(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_glb(scene, folder / FLAT)
     write_semantics(scene.semantics, semantics_path(folder / FLAT))
     return folder
+
+
+@pytest.fixture(scope="session")
+def bare_scene() -> Scene:
+    """A scene to put things into."""
+    return Scene(
+        positions=np.zeros((0, 3), np.float32),
+        normals=np.zeros((0, 3), np.float32),
+        uvs=np.zeros((0, 2), np.float32),
+        colors=np.zeros((0, 4), np.uint8),
+        triangles=np.zeros((0, 3), np.uint32),
+        triangle_material=np.zeros(0, np.uint16),
+        triangle_object=np.zeros(0, np.uint32),
+        triangle_category=np.zeros(0, np.uint16),
+        materials=(),
+    )
 
 
 @pytest.fixture(scope="session")

@@ -39,23 +39,20 @@ class Lattice:
         floor = self._floor_below(thing)
         if floor is None:
             return []
+        region = self._regions.get(thing.region or "")
         found = []
         for i, j in self._cells(thing, within):
             metres = outside(thing, *self._xz(i, j))
-            known = self._at(i, j, floor) if metres <= within else None
-            if known is not None and known[1] in (None, thing.region):
-                found.append(Beside(metres, known[0]))
+            place = self._at(i, j, floor) if metres <= within else None
+            if place is not None and (region is None or is_inside(region, place)):
+                found.append(Beside(metres, place))
         return sorted(found)
 
-    def _look_up(self, i: int, j: int, floor: float) -> tuple[Vec3, str | None] | None:
-        """A place and its room; None off the ground, and on islands that nobody starts from."""
+    def _look_up(self, i: int, j: int, floor: float) -> Vec3 | None:
+        """A place on the ground; None off it, and on islands that nobody starts from."""
         x, z = self._xz(i, j)
         point = (x, floor, z)
-        if self._ground.island(point) != 0:
-            return None
-        place = self._ground.snap_point(point)
-        region = next((r.region_id for r in self._regions.values() if is_inside(r, point)), None)
-        return None if place is None else (place, region)
+        return self._ground.snap_point(point) if self._ground.island(point) == 0 else None
 
     def _xz(self, i: int, j: int) -> tuple[float, float]:
         """Short numbers: files of view points are mostly these."""

@@ -1,0 +1,94 @@
+"""`nav-eval episodes generate` and `balance`, and what they refuse."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from typer.testing import CliRunner
+
+from nav_eval.cli import app
+from nav_eval.config import BenchmarkConfig
+from nav_eval.errors import ConfigError, DatasetError
+from nav_eval.evaluation.generation import benchmark_for, ensure_generated, scenes_in
+from nav_eval.scene.houses.writing import MANIFEST, HouseEntry, Manifest
+from nav_eval.simulator.episode_generation import GENERATED_TASKS, GenerationFailed, generate_episodes, pool_of
+
+
+def run(*arguments: str, cache: Path) -> str:
+    result = CliRunner().invoke(app, ["episodes", *arguments], env={"NAV_EVAL_CACHE": str(cache)})
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_generate_writes_a_sound_file_and_balance_reads_it(flat: Path, cache: Path, tmp_path: Path) -> None:
+    out = tmp_path / "points.jsonl"
+    where = ("--scenes", str(flat), "--out", str(out))
+    printed = run("generate", "--task", "pointnav", "--count", "2", "--seed", "3", "--report", *where, cache=cache)
+    assert "2 episodes in 1 scenes" in printed
+    assert "left turns" in printed
+    assert "2 episodes in 1 scenes are sound" in run("validate", str(out), cache=cache)
+    assert json.loads(run("balance", str(out), "--json", cache=cache))["episodes"] == 2
+
+
+@pytest.mark.parametrize("task", GENERATED_TASKS)
+def test_every_task_has_rules_to_be_generated_under(task: str, flat: Path) -> None:
+    benchmark = benchmark_for(task, flat)
+    assert (benchmark.task.type, benchmark.dataset.scene_path) == (task, str(flat))
+
+
+@pytest.mark.parametrize(
+    ("task", "benchmark", "message"),
+    [("dancing", None, "can be generated for vln"), ("vln", "lh_vln_base", "is for lh_vln, not for vln")],
+)
+def test_what_cannot_be_generated_is_refused(task: str, benchmark: str | None, message: str, flat: Path) -> None:
+    with pytest.raises(ConfigError, match=message):
+        benchmark_for(task, flat, benchmark=benchmark)
+
+
+@pytest.mark.parametrize(
+    ("split", "pool"),
+    [("train", "seen"), ("val_seen", "seen"), ("val_unseen", "unseen"), ("test", "unseen"), ("unseen", "unseen")],
+)
+def test_splits_belong_to_a_pool(split: str, pool: str) -> None:
+    assert pool_of(split) == pool
+
+
+def house(seed: int, split: str) -> HouseEntry:
+    return HouseEntry(
+        file=f"{split}_{seed}.glb", digest="", seed=seed, split=split, template="flat_1", detail=0, rooms=4, area=50.0,
+        objects=90, triangles=9,
+    )  # fmt: skip
+
+
+def test_seen_and_unseen_splits_never_share_a_house(tmp_path: Path) -> None:
+    manifest = Manifest(generator="x", houses=(house(1, "seen"), house(2, "unseen"), house(3, "seen")))
+    (tmp_path / MANIFEST).write_bytes(msgspec.json.encode(manifest))
+    assert scenes_in(tmp_path, "train") == ["seen_1.glb", "seen_3.glb"]
+    assert scenes_in(tmp_path, "val_unseen") == ["unseen_2.glb"]
+
+
+def test_a_folder_without_scenes_says_how_to_make_some(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="nav-eval scenes generate --split unseen"):
+        scenes_in(tmp_path, "unseen")
+
+
+def test_a_scene_without_annotation_is_named(
+    room_data: Path, tmp_path: Path, room_benchmark: Callable[..., BenchmarkConfig]
+) -> None:
+    with pytest.raises(GenerationFailed, match=r"room\.glb: .* gave no vln episode"):
+        generate_episodes(room_benchmark("demo_vln"), ["room.glb"], count=1, seed=0, cache=tmp_path)
+
+
+def test_a_folder_that_cannot_be_written_is_named(
+    tmp_path: Path, room_benchmark: Callable[..., BenchmarkConfig]
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    config = room_benchmark("demo_vln", f"dataset.data_path={tmp_path}/file/val.json")
+    with pytest.raises(DatasetError, match="Cannot generate data in"):
+        ensure_generated(config, cache=tmp_path)
+
+
+def test_files_that_exist_are_left_alone(tmp_path: Path, room_benchmark: Callable[..., BenchmarkConfig]) -> None:
+    assert not ensure_generated(room_benchmark("demo_vln"), cache=tmp_path)
