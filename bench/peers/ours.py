@@ -1,0 +1,56 @@
+"""Our renderer as a peer of the rendering bench; see `bench.rendering` for the protocol."""
+
+import json
+import math
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from nav_eval.cache import cache_folder
+from nav_eval.scene.reading import read_scene, scene_digest
+from nav_eval.simulator.rendering import Camera, Channel, Device, Renderer, prepared_scene
+from nav_eval.simulator.rendering.benchmark import Lens, warm_up
+from nav_eval.simulator.rendering.walk import EyePose
+
+RIG = (math.radians(60), 0.0, math.radians(-60))
+
+
+def main(scene: Path, poses: list[EyePose]) -> None:
+    prepared = prepared_scene(cache_folder(), scene_digest(scene), lambda: read_scene(scene))
+    renderer = Renderer(prepared, device=Device.open())
+    for channels in ({Channel.RGB}, {Channel.RGB, Channel.DEPTH}):
+        warm_up(renderer, Lens(channels=frozenset(channels), width=640, height=480, hfov=90.0), poses)
+    print(json.dumps({"renderer": renderer.device.name, "triangles": prepared.triangle_count}), flush=True)
+    for line in sys.stdin:
+        mode, start, count = line.split()
+        print(json.dumps(_block(renderer, mode, poses[int(start) :][: int(count)])), flush=True)
+
+
+def _block(renderer: Renderer, mode: str, poses: list[EyePose]) -> dict[str, object]:
+    shots = [_cameras(mode, pose) for pose in poses]
+    channels = frozenset(map(Channel, mode.removeprefix("rig_").split("+")))
+    cpu, means = 0.0, []
+    for shot in shots:
+        before = time.process_time()
+        frames = renderer.render_views(shot, channels)
+        cpu += time.process_time() - before
+        if len(frames) == 1 and frames[0].rgb is not None:
+            means.append(thumbnail(frames[0].rgb))
+    return {"cpu_ms": 1000 * cpu / len(shots), "thumbnails": means}
+
+
+def _cameras(mode: str, pose: EyePose) -> list[Camera]:
+    if mode.startswith("rig_"):
+        return [Camera.looking(pose.position, yaw=pose.yaw + turn, width=366, height=366) for turn in RIG]
+    return [Camera.looking(pose.position, yaw=pose.yaw)]
+
+
+def thumbnail(rgb: np.ndarray) -> list[int]:
+    """12 × 16 mean colours: enough to see whether two renderers drew the same room."""
+    return np.rint(rgb.reshape(12, 40, 16, 40, 3).mean(axis=(1, 3))).astype(int).ravel().tolist()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), [EyePose(*pose) for pose in json.loads(Path(sys.argv[2]).read_text())])

@@ -1,0 +1,169 @@
+"""What a picture costs in CPU, against pyrender and against a straightforward renderer, all in software.
+
+Every renderer runs in a process of its own with the same LP_NUM_THREADS (0 unless set) and the same
+poses. It answers lines `mode start count` on stdin with the CPU milliseconds per picture of that block
+of poses. Blocks alternate between the renderers and the median of the blocks' ratios counts, so a busy
+machine is unfair to nobody. No ratio is given where the pictures do not agree.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import venv
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.buildings import building
+from nav_eval.scene.model import Scene
+from nav_eval.scene.reading import read_scene, write_glb
+from nav_eval.simulator.rendering.walk import EyePose, seeded_walk
+
+ROOT = Path(__file__).resolve().parent.parent
+PEERS = Path(__file__).resolve().parent / "peers"
+PYRENDER_HOME = ROOT / "var" / "pyrender"
+PYRENDER_PACKAGES = ("pyrender==0.1.45", "numpy==1.26.4")
+SMALL_HOUSE = ROOT / "../shared/data/scenes/small_house.glb"
+BLOCKS, BLOCK = 7, 10
+AGREE = 3.0  #: mean difference of 40 × 40 pixel means, of 255
+
+
+def run() -> dict[str, object]:
+    os.environ.setdefault("LP_NUM_THREADS", "0")
+    figures: dict[str, object] = {"lp_num_threads": os.environ["LP_NUM_THREADS"], "load": os.getloadavg()[0]}
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["NAV_EVAL_CACHE"] = str(Path(folder) / "cache")
+        pyrender = _pyrender(figures)
+        figures |= _houses(Path(folder), pyrender)
+        figures |= _growth(Path(folder))
+    return figures
+
+
+def _houses(folder: Path, pyrender: Path | None) -> dict[str, object]:
+    figures: dict[str, object] = {}
+    houses = {"150k": building(rooms=12), "500k": building(rooms=10, cuts=1)}
+    if SMALL_HOUSE.exists():
+        houses["small_house"] = read_scene(SMALL_HOUSE)
+    for name, scene in houses.items():
+        file = SMALL_HOUSE if name == "small_house" else folder / f"{name}.glb"
+        if not file.exists():
+            write_glb(scene, file)
+        poses = _poses(folder, scene)
+        with ExitStack() as stack:
+            ours = stack.enter_context(_peer("ours", file, poses))
+            naive = stack.enter_context(_peer("naive", file, poses))
+            rival = stack.enter_context(_peer("pyrender_peer", file, poses, python=pyrender)) if pyrender else None
+            figures[f"{name}_triangles"] = ours.about["triangles"]
+            figures["renderer"] = ours.about["renderer"]
+            for mode in ("rgb", "rgb+depth"):
+                key = mode.replace("+", "_")
+                if rival:
+                    figures |= _against(f"{name}_{key}_over_pyrender", ours, rival, mode)
+                figures |= _against(f"{name}_{key}_over_naive", ours, naive, mode)
+            figures |= _compare(f"{name}_rig_over_single", ours, ("rig_rgb", "rgb"))
+    return figures
+
+
+def _growth(folder: Path) -> dict[str, object]:
+    """The same views in a building with more rooms, and in the same rooms cut finer."""
+    small = building(rooms=8)
+    poses = _poses(folder, small)
+    files = {}
+    for name, scene in (("small", small), ("rooms", building(rooms=120)), ("finer", building(rooms=8, cuts=2))):
+        files[name] = folder / f"{name}.glb"
+        write_glb(scene, files[name])
+    figures: dict[str, object] = {}
+    with ExitStack() as stack:
+        peers = {name: stack.enter_context(_peer("ours", file, poses)) for name, file in files.items()}
+        for name in ("rooms", "finer"):
+            pairs = [
+                (peers[name].block("rgb+depth", start)["cpu_ms"], peers["small"].block("rgb+depth", start)["cpu_ms"])
+                for start in _starts()
+            ]
+            figures[f"{name}_triangles"] = peers[name].about["triangles"]
+            figures[f"{name}_growth_ratio"] = statistics.median(more / less for more, less in pairs)
+    return figures
+
+
+class Peer:
+    """A renderer in a process of its own."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self._process = process
+        self.about = self._read()
+
+    def block(self, mode: str, start: int) -> dict[str, Any]:
+        assert self._process.stdin
+        print(mode, start, BLOCK, file=self._process.stdin, flush=True)
+        return self._read()
+
+    def _read(self) -> dict[str, Any]:
+        assert self._process.stdout
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"{self._process.args} ended")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+
+@contextmanager
+def _peer(name: str, scene: Path, poses: Path, *, python: Path | None = None) -> Iterator[Peer]:
+    command = [str(python or sys.executable), str(PEERS / f"{name}.py"), str(scene), str(poses)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield Peer(process)
+        finally:
+            process.kill()
+
+
+def _against(name: str, ours: Peer, rival: Peer, mode: str) -> dict[str, object]:
+    """How many times the rival's CPU time ours is contained in; blocks alternate."""
+    rounds = [(ours.block(mode, start), rival.block(mode, start)) for start in _starts()]
+    figures: dict[str, object] = {
+        f"{name}_ours_ms": statistics.median(mine["cpu_ms"] for mine, _ in rounds),
+        f"{name}_theirs_ms": statistics.median(other["cpu_ms"] for _, other in rounds),
+    }
+    gap = max(_gap(mine["thumbnails"], other["thumbnails"]) for mine, other in rounds)
+    if gap > AGREE:
+        return {**figures, f"{name}_refused": f"the pictures differ by {gap:.1f} of 255"}
+    return {**figures, f"{name}_ratio": statistics.median(other["cpu_ms"] / mine["cpu_ms"] for mine, other in rounds)}
+
+
+def _compare(name: str, peer: Peer, modes: tuple[str, str]) -> dict[str, object]:
+    rounds = [tuple(peer.block(mode, start)["cpu_ms"] for mode in modes) for start in _starts()]
+    return {f"{name}_ratio": statistics.median(one / other for one, other in rounds)}
+
+
+def _gap(one: list[list[int]], other: list[list[int]]) -> float:
+    return float(np.abs(np.array(one) - np.array(other)).mean())
+
+
+def _starts() -> Iterator[int]:
+    return (BLOCK * number for number in range(BLOCKS))
+
+
+def _poses(folder: Path, scene: Scene) -> Path:
+    poses: list[EyePose] = seeded_walk(scene, steps=BLOCKS * BLOCK, seed=1)
+    file = folder / f"poses-{len(list(folder.iterdir()))}.json"
+    file.write_text(json.dumps(poses))
+    return file
+
+
+def _pyrender(figures: dict[str, object]) -> Path | None:
+    """The interpreter of pyrender's own environment, made on first use; None, with the reason noted, without one."""
+    python = PYRENDER_HOME / "bin" / "python"
+    try:
+        if not python.exists():
+            venv.create(PYRENDER_HOME, with_pip=True)
+            subprocess.run([python, "-m", "pip", "install", "-q", *PYRENDER_PACKAGES], check=True, capture_output=True)
+        subprocess.run([python, "-c", "import trimesh, PIL, OpenGL, numpy"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        figures["pyrender"] = f"not measured: {error}"
+        return None
+    return python
