@@ -155,14 +155,14 @@ def _cells(session: Session, submission_ids: Sequence[UUID]) -> dict[UUID, dict[
         query = select(Score.submission_id, Score.metric, Score.mean, Score.ci_low, Score.ci_high).where(
             Score.submission_id.in_(submission_ids[start : start + 500])
         )
-        for submission, metric, mean, low, high in session.execute(query.order_by(Score.position)).tuples():
+        for submission, metric, mean, low, high in session.execute(query.order_by(Score.position)):
             cells.setdefault(submission, {})[metric] = Cell(mean=mean, ci_low=low, ci_high=high)
     return cells
 
 
 def _completed(session: Session, phase: Phase) -> dict[UUID, int]:
     query = select(Entry.team_id, func.count()).where(Entry.phase_id == phase.id).group_by(Entry.team_id)
-    return dict(session.execute(query).tuples().all())
+    return dict(session.execute(query).all())
 
 
 def provisional_ranks(phase: Phase, entries: Iterable[Entry]) -> dict[UUID, int]:

@@ -119,10 +119,10 @@ def status() -> None:
     with _session() as session:
         table.add_row("database", session.get_bind().engine.url.render_as_string(), f"version {migrate.head()}")
         states = select(Submission.state, func.count()).where(Submission.state.in_(OPEN)).group_by(Submission.state)
-        for state, count in session.execute(states).tuples():
+        for state, count in session.execute(states):
             table.add_row("submissions", state, str(count))
         jobs = select(Job.state, func.count()).where(Job.finished_at.is_(None)).group_by(Job.state)
-        for job_state, count in session.execute(jobs).tuples():
+        for job_state, count in session.execute(jobs):
             table.add_row("jobs", job_state, str(count))
         for worker in workers.alive(session):
             doing = "drains" if worker.draining_at else "works"

@@ -78,7 +78,7 @@ def _episodes(session: Session, submission: Submission, blobs: BlobStore | None)
         .order_by(EpisodeRow.position)
         .execution_options(yield_per=BATCH)
     )
-    for outcome, replay_key in session.execute(query).tuples():
+    for outcome, replay_key in session.execute(query):
         whole = _blob(blobs, replay_key)
         yield (whole.rstrip(b"\n") if whole is not None else (outcome or "").encode()) + b"\n"
 

@@ -200,7 +200,7 @@ def seconds_per_episode(session: Session, phase_id: UUID) -> float | None:
         .order_by(Job.finished_at.desc())
         .limit(RECENT_SHARDS)
     )
-    rows = session.execute(recent).tuples().all()
+    rows = session.execute(recent).all()
     return sum(seconds for seconds, _ in rows) / sum(episodes for _, episodes in rows) if rows else None
 
 
@@ -238,7 +238,7 @@ def _open_shards(session: Session) -> list[_OpenShards]:
         .where(Job.state.in_((JobState.WAITING, JobState.HELD)), Job.kind == JobKind.SHARD)
         .group_by(Submission.id, Team.served_at)
     )
-    return [_OpenShards(*row) for row in session.execute(query).tuples()]
+    return [_OpenShards(*row) for row in session.execute(query)]
 
 
 def _loads(shards: Sequence[_OpenShards]) -> dict[UUID, TeamLoad]:

@@ -107,7 +107,7 @@ def _tell(session: Session, jobs: Iterable[Job]) -> list[Message]:
 
 def _views(session: Session, which: ColumnElement[bool]) -> dict[UUID, View]:
     query = select(Submission, Phase).join(Phase, Phase.id == Submission.phase_id).where(which)
-    rows = session.execute(query).tuples()
+    rows = session.execute(query)
     found = {submission.id: (submission, phase) for submission, phase in rows}
     jobs = _jobs(session, found)
     return {
@@ -138,7 +138,7 @@ def _jobs(session: Session, submissions: Iterable[UUID]) -> dict[UUID, list[tupl
     if len(wanted) == 1:
         query = query.where(Job.submission_id == wanted[0])
     jobs: dict[UUID, list[tuple[JobView, timedelta]]] = defaultdict(list)
-    for job, lease in session.execute(query).tuples():
+    for job, lease in session.execute(query):
         jobs[job.submission_id].append((_job_view(job, lease), _busy(job, lease, session.now())))
     return jobs
 

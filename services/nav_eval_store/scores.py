@@ -160,4 +160,4 @@ def digest_of(episode_ids: Mapping[str, object]) -> str:
 def scenes_of(session: Session, submission_id: UUID) -> dict[str, str | None]:
     """The scene of each episode."""
     query = select(EpisodeRow.episode_id, EpisodeRow.scene_id).where(EpisodeRow.submission_id == submission_id)
-    return dict(session.execute(query).tuples().all())
+    return dict(session.execute(query).all())

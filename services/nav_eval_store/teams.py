@@ -96,7 +96,8 @@ def membership(session: Session, user_id: UUID, team_id: UUID) -> Member | None:
 
 
 def members(session: Session, team: Team) -> Sequence[Member]:
-    query = select(Member).where(Member.team_id == team.id).order_by(Member.joined_at)
+    """Captains first."""
+    query = select(Member).where(Member.team_id == team.id).order_by(Member.role, Member.joined_at, Member.user_id)
     return session.scalars(query.options(joinedload(Member.user))).all()
 
 

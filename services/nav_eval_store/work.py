@@ -163,12 +163,12 @@ def unfinished(session: Session, job_id: UUID) -> list[str]:
 def finished(session: Session, job_id: UUID) -> list[str]:
     """The shard's episodes that have a result, in their order."""
     query = _of_shard(session, job_id).where(EpisodeRow.status.is_not(None))
-    return [episode for episode, _ in session.execute(query).tuples()]
+    return [episode for episode, _ in session.execute(query)]
 
 
 def _unfinished(session: Session, job_id: UUID) -> list[tuple[str, str | None]]:
     """Ids and scenes."""
-    return list(session.execute(_of_shard(session, job_id).where(EpisodeRow.status.is_(None))).tuples())
+    return list(session.execute(_of_shard(session, job_id).where(EpisodeRow.status.is_(None))))
 
 
 def _of_shard(session: Session, job_id: UUID) -> Select[str, str | None]:

@@ -96,13 +96,13 @@ class PostgresServer:
     def url(self, name: str) -> str:
         return f"postgresql://nav_eval@/{name}?host={self.folder}"
 
-    def create_database(self, *, template: str = "template1") -> str:
-        """The URL of a new database, a copy of `template`."""
+    def create_database(self) -> str:
+        """The URL of a new, empty database."""
         name = f"test_{next(self._names)}"
         connection = self._connect("postgres")
         connection.autocommit = True
         with connection.cursor() as cursor:
-            cursor.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+            cursor.execute(f"CREATE DATABASE {name}")
         connection.close()
         return self.url(name)
 

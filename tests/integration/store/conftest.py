@@ -1,13 +1,17 @@
-"""The store's integration tests run on both databases: ask for `database`."""
+"""The store's integration tests run on both databases: ask for `database`, or for `cup`, a small competition."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from nav_eval_store import migrate
 from nav_eval_store.clock import ManualClock
 from nav_eval_store.database import Database
+from nav_eval_store.models import Base
+from support.challenge import Challenge
 from support.postgres import PostgresServer, postgres_server
 
 __all__ = ["postgres_server"]
@@ -22,13 +26,23 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture(scope="session")
-def template(postgres_server: PostgresServer) -> str:
-    """The name of a migrated Postgres database, to be copied."""
+def postgres_url(postgres_server: PostgresServer) -> str:
+    """A migrated database, to be emptied before each use."""
     url = postgres_server.create_database()
     database = Database(url)
     migrate.upgrade(database)
     database.dispose()
-    return str(database.url.database)
+    return url
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated file, to be copied."""
+    path = tmp_path_factory.mktemp("template") / "store.db"
+    database = Database(f"sqlite:///{path}")
+    migrate.upgrade(database)
+    database.dispose()
+    return path
 
 
 @pytest.fixture
@@ -38,10 +52,10 @@ def new_database(request: pytest.FixtureRequest, tmp_path: Path, clock: ManualCl
 
     def make(backend: str) -> Database:
         if backend == "sqlite":
-            url = f"sqlite:///{tmp_path / f'store_{len(opened)}.db'}"
+            url = f"sqlite:///{tmp_path / f'new_{len(opened)}.db'}"
         else:
             url = request.getfixturevalue("postgres_server").create_database()
-        opened.append(Database(url, clock=clock))
+        opened.append(Database(url, clock=clock, pool_size=30))
         return opened[-1]
 
     yield make
@@ -53,10 +67,25 @@ def new_database(request: pytest.FixtureRequest, tmp_path: Path, clock: ManualCl
 def database(request: pytest.FixtureRequest, tmp_path: Path, clock: ManualClock) -> Iterator[Database]:
     """A migrated database, once of each kind."""
     if request.param == "sqlite":
-        database = Database(f"sqlite:///{tmp_path / 'store.db'}", clock=clock)
-        migrate.upgrade(database)
+        shutil.copyfile(request.getfixturevalue("sqlite_template"), tmp_path / "store.db")
+        url = f"sqlite:///{tmp_path / 'store.db'}"
     else:
-        server, template = request.getfixturevalue("postgres_server"), request.getfixturevalue("template")
-        database = Database(server.create_database(template=template), clock=clock)
+        url = request.getfixturevalue("postgres_url")
+        empty(url)
+    database = Database(url, clock=clock, pool_size=30)
     yield database
     database.dispose()
+
+
+def empty(url: str) -> None:
+    """Remove all rows of a Postgres database."""
+    database = Database(url)
+    with database.engine.begin() as connection:
+        connection.execute(text(f"TRUNCATE {', '.join(Base.metadata.tables)} RESTART IDENTITY CASCADE"))
+    database.dispose()
+
+
+@pytest.fixture
+def cup(database: Database) -> Challenge:
+    """A competition with a generous phase `dev`."""
+    return Challenge(database)

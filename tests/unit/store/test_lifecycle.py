@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nav_eval.agents.failures import Cause as EngineCause
+from nav_eval.causes import Cause as EngineCause
 from nav_eval_store.causes import Cause
 from nav_eval_store.errors import IllegalTransition
 from nav_eval_store.lifecycle import (

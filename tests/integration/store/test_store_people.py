@@ -1,0 +1,257 @@
+"""Users, tokens, teams and invitations."""
+
+from datetime import timedelta
+
+import pytest
+
+from nav_eval_store import audit, teams, tokens, users
+from nav_eval_store.errors import BadCredentials, Conflict, NameInUse, NotAllowed, NotFound, StoreError
+from nav_eval_store.models import MemberRole, Team, TeamStatus, Token
+from nav_eval_store.tokens import Scope
+from support.challenge import TEST, Challenge, competition_config, user
+
+pytestmark = pytest.mark.integration
+
+
+def test_a_password_opens_the_door_and_a_wrong_one_does_not(database) -> None:
+    with database.begin() as session:
+        ada = user(session, "ada", email="Ada@Example.org", password="correct horse battery")
+        assert "correct" not in (ada.password or "")
+    with database.read() as session:
+        assert users.authenticate(session, "ada", "correct horse battery").id == ada.id
+        assert users.authenticate(session, "ada@example.ORG", "correct horse battery").id == ada.id
+        for name, password in [("ada", "wrong"), ("nobody", "correct horse battery"), ("ada", "")]:
+            with pytest.raises(BadCredentials, match="name or the password is wrong"):
+                users.authenticate(session, name, password)
+
+
+def test_a_disabled_user_gets_in_by_nothing(database) -> None:
+    with database.begin() as session:
+        ada = user(session, "ada", password="correct horse battery")
+        secret = tokens.issue(session, ada, "laptop", actor=TEST).secret
+        users.disable_user(session, ada, actor=TEST, reason="shares the account")
+    with database.read() as session:
+        with pytest.raises(BadCredentials):
+            users.authenticate(session, "ada", "correct horse battery")
+        with pytest.raises(BadCredentials):
+            tokens.verify(session, secret)
+
+
+@pytest.mark.parametrize("name", ["", "Ada", "a b", "ä", "-x", "x" * 40, "x/../y"])
+def test_user_names_that_are_refused(database, name: str) -> None:
+    with pytest.raises(StoreError, match="name"), database.begin() as session:
+        user(session, name)
+
+
+def test_a_user_name_is_taken_once(database) -> None:
+    with database.begin() as session:
+        user(session, "ada", email="ada@example.org")
+    with pytest.raises(NameInUse), database.begin() as session:
+        user(session, "ada")
+    with pytest.raises(NameInUse), database.begin() as session:
+        user(session, "other", email="ada@example.org")
+
+
+def test_a_token_stands_for_its_user_until_it_ends(database, clock) -> None:
+    with database.begin() as session:
+        ada = user(session, "ada")
+        issued = tokens.issue(session, ada, "CI", actor=TEST, scopes=[Scope.READ], lifetime=timedelta(days=1))
+    with database.read() as session:
+        found = tokens.verify(session, issued.secret)
+        assert (found.user.name, found.scopes, found.name) == ("ada", ["read"], "CI")
+        kept = session.get_one(Token, found.id)
+        assert issued.secret not in (kept.digest, kept.prefix)
+        assert issued.secret.startswith(f"nve_{kept.prefix}_")
+    clock.advance(days=1)
+    with database.read() as session, pytest.raises(BadCredentials):
+        tokens.verify(session, issued.secret)
+
+
+def test_revoked_and_forged_tokens_are_refused_in_the_same_words(database) -> None:
+    with database.begin() as session:
+        ada, eve = user(session, "ada"), user(session, "eve")
+        issued = tokens.issue(session, ada, "laptop", actor=TEST)
+        with pytest.raises(NotFound):
+            tokens.revoke(session, eve, issued.token.id, actor=TEST)
+        tokens.revoke(session, ada, issued.token.id, actor=TEST)
+    prefix = issued.token.prefix
+    with database.read() as session:
+        for secret in [issued.secret, f"nve_{prefix}_{'A' * 43}", "nve_aaaaaaaa_" + "A" * 43, "", "x" * 10_000]:
+            with pytest.raises(BadCredentials, match="This token is not valid"):
+                tokens.verify(session, secret)
+        assert tokens.tokens_of(session, ada) == []
+
+
+def test_the_use_of_a_token_is_written_down_now_and_then(database, clock) -> None:
+    with database.begin() as session:
+        token = tokens.issue(session, user(session, "ada"), "x", actor=TEST).token
+        tokens.touch(session, token.id)
+        first = token.used_at
+    clock.advance(seconds=30)
+    with database.begin() as session:
+        assert not tokens.needs_touch(session, session.get_one(Token, token.id))
+        tokens.touch(session, token.id)
+        assert session.get_one(Token, token.id).used_at == first
+    clock.advance(seconds=31)
+    with database.begin() as session:
+        tokens.touch(session, token.id)
+        assert session.get_one(Token, token.id).used_at == clock.now()
+
+
+def test_organisers_of_one_competition_and_of_all(cup: Challenge) -> None:
+    with cup.database.begin() as session:
+        here, everywhere, nobody = user(session, "here"), user(session, "everywhere"), user(session, "nobody")
+        competition = cup.competition(session)
+        for _ in range(2):  # twice is once
+            users.make_organiser(session, here, actor=TEST, competition=competition)
+            users.make_organiser(session, everywhere, actor=TEST)
+        assert users.is_organiser(session, here.id, competition)
+        assert not users.is_organiser(session, here.id)
+        assert users.is_organiser(session, everywhere.id, competition)
+        assert users.is_organiser(session, everywhere.id)
+        assert not users.is_organiser(session, nobody.id, competition)
+        users.unmake_organiser(session, here, actor=TEST, competition=competition)
+        assert not users.is_organiser(session, here.id, competition)
+
+
+def test_an_invitation_lets_one_user_in_once(cup: Challenge) -> None:
+    team_id = cup.team("Red")
+    with cup.database.begin() as session:
+        team = session.get_one(Team, team_id)
+        invited = teams.invite(session, team, actor=TEST, email="bob@example.org")
+        bob = user(session, "bob")
+        assert teams.accept(session, invited.secret, user=bob, actor=TEST).id == team_id
+        assert [member.role for member in teams.members(session, team)] == [MemberRole.CAPTAIN, MemberRole.MEMBER]
+        carol = user(session, "carol")
+        with pytest.raises(BadCredentials):
+            teams.accept(session, invited.secret, user=carol, actor=TEST)
+        assert teams.invitations(session, team) == []
+
+
+@pytest.mark.parametrize("how", ["expired", "revoked", "forged"])
+def test_dead_invitations(cup: Challenge, clock, how: str) -> None:
+    team_id = cup.team("Red")
+    with cup.database.begin() as session:
+        team = session.get_one(Team, team_id)
+        invited = teams.invite(session, team, actor=TEST)
+        bob = user(session, "bob")
+        if how == "revoked":
+            teams.revoke_invitation(session, team, invited.invitation.id, actor=TEST)
+    if how == "expired":
+        clock.advance(days=8)
+    secret = "nvi_forged" if how == "forged" else invited.secret
+    with pytest.raises(BadCredentials, match="captain"), cup.database.begin() as session:
+        teams.accept(session, secret, user=bob, actor=TEST)
+
+
+def test_a_user_is_in_one_team_per_competition(cup: Challenge) -> None:
+    red, blue = cup.team("Red"), cup.team("Blue")
+    with cup.database.begin() as session:
+        invited = teams.invite(session, session.get_one(Team, blue), actor=TEST)
+    with pytest.raises(Conflict, match="in a team"), cup.database.begin() as session:
+        teams.accept(session, invited.secret, user=users.user_named(session, "red"), actor=TEST)
+    with cup.database.read() as session:
+        member = teams.team_of(session, users.user_named(session, "red").id, cup.competition(session))
+        assert member is not None
+        assert member.team_id == red
+
+
+def test_a_full_team_takes_nobody(database) -> None:
+    cup = Challenge(database, competition_config(max_team_size=1))
+    team = cup.team("Red")
+    with database.begin() as session:
+        invited, bob = teams.invite(session, session.get_one(Team, team), actor=TEST), user(session, "bob")
+    with pytest.raises(Conflict, match="full"), database.begin() as session:
+        teams.accept(session, invited.secret, user=bob, actor=TEST)
+
+
+def test_a_team_keeps_a_captain(cup: Challenge) -> None:
+    team_id = cup.team("Red")
+    with cup.database.begin() as session:
+        team, red = session.get_one(Team, team_id), users.user_named(session, "red")
+        bob = user(session, "bob")
+        teams.accept(session, teams.invite(session, team, actor=TEST).secret, user=bob, actor=TEST)
+        with pytest.raises(Conflict, match="captain"):
+            teams.remove_member(session, team, red, actor=TEST)
+        with pytest.raises(Conflict, match="captain"):
+            teams.set_member_role(session, team, red, MemberRole.MEMBER, actor=TEST)
+        teams.set_member_role(session, team, bob, MemberRole.CAPTAIN, actor=TEST)
+        teams.remove_member(session, team, red, actor=TEST)
+        assert [member.user.name for member in teams.members(session, team)] == ["bob"]
+
+
+@pytest.mark.parametrize("other", ["red", "  RED ", "Ｒed"])
+def test_names_that_look_equal_are_taken(cup: Challenge, other: str) -> None:
+    cup.team("Red")
+    with pytest.raises(NameInUse), cup.database.begin() as session:
+        teams.create_team(session, cup.competition(session), other, captain=user(session, "bob"), actor=TEST)
+
+
+@pytest.mark.parametrize("name", ["", "   ", "x" * 61, "a\u202eb", "a\x00b", "line\nbreak\x07"])
+def test_names_that_a_board_cannot_show(cup: Challenge, name: str) -> None:
+    with pytest.raises(StoreError, match="name"), cup.database.begin() as session:
+        teams.create_team(session, cup.competition(session), name, captain=user(session, "bob"), actor=TEST)
+
+
+@pytest.mark.parametrize(("registration", "status"), [("open", TeamStatus.ACTIVE), ("approval", TeamStatus.PENDING)])
+def test_registration_by_the_rules(database, registration: str, status: TeamStatus) -> None:
+    cup = Challenge(database, competition_config(registration=registration))
+    team_id = cup.team("Red")
+    with database.begin() as session:
+        team = session.get_one(Team, team_id)
+        assert team.status is status
+        teams.approve_team(session, team, actor=TEST)
+        assert team.status is TeamStatus.ACTIVE
+
+
+def test_a_closed_registration_takes_no_team(database) -> None:
+    cup = Challenge(database, competition_config(registration="closed"))
+    with pytest.raises(NotAllowed, match="closed"):
+        cup.team("Red")
+
+
+def test_a_pending_team_cannot_submit(database) -> None:
+    cup = Challenge(database, competition_config(registration="approval"))
+    team = cup.team("Red")
+    with pytest.raises(NotAllowed, match="approval"):
+        cup.start(team)
+
+
+def test_renaming_changes_the_boards(cup: Challenge) -> None:
+    team_id = cup.team("Red")
+    cup.team("Blue")
+    with cup.database.begin() as session:
+        version = cup.phase(session).board_version
+        teams.rename_team(session, session.get_one(Team, team_id), "Crimson", actor=TEST)
+        assert cup.phase(session).board_version == version + 1
+    with pytest.raises(NameInUse), cup.database.begin() as session:
+        teams.rename_team(session, session.get_one(Team, team_id), "BLUE", actor=TEST)
+
+
+def test_all_of_it_is_in_the_audit_log(cup: Challenge) -> None:
+    team = cup.team("Red")
+    with cup.database.read() as session:
+        actions = [event.action for event in audit.listing(session, subject=audit.Subject(team_id=team)).items]
+        assert actions == ["team.create"]
+        everything = [event.action for event in audit.listing(session).items]
+    assert everything == ["team.create", "user.create", "competition.create"]
+
+
+def test_the_audit_log_comes_in_pages(database) -> None:
+    with database.begin() as session:
+        for number in range(25):
+            audit.record(session, TEST, "x", number=number)
+    seen: list[int] = []
+    after = None
+    with database.begin() as session:
+        while True:
+            page = audit.listing(session, after=after, limit=10)
+            seen += [event.details["number"] for event in page.items]
+            audit.record(session, TEST, "y")  # a newer line shifts nothing
+            session.flush()
+            if page.next is None:
+                break
+            after = page.next
+        assert seen == list(range(24, -1, -1))
+        with pytest.raises(StoreError, match="cursor"):
+            audit.listing(session, after="nonsense")

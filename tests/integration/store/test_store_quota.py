@@ -1,0 +1,185 @@
+"""Quotas: counted exactly, even when everybody asks at once."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from uuid import UUID
+
+import pytest
+from sqlalchemy import select
+
+from nav_eval_store import organising, quota, submissions, transitions, work
+from nav_eval_store.causes import Cause
+from nav_eval_store.errors import NotAllowed, PhaseNotOpen, QuotaExceeded, StoreError
+from nav_eval_store.models import LedgerEntry, LedgerKind, Submission, Team
+from support.challenge import TEST, Challenge, competition_config
+
+pytestmark = pytest.mark.integration
+
+
+def limited(**limits: int | None) -> dict[str, object]:
+    return {"quota": {"per_day": None, "concurrent": 1000, **limits}}
+
+
+def allowance(cup: Challenge, team: UUID) -> quota.Allowance:
+    with cup.database.read() as session:
+        return quota.allowance(session, cup.phase(session), session.get_one(Team, team))
+
+
+@pytest.mark.parametrize("limits", [{"per_day": 3}, {"total": 3}, {"concurrent": 3}])
+def test_fifty_at_once_get_exactly_three(database, limits: dict[str, int]) -> None:
+    cup = Challenge(database, competition_config(limited(**limits)))
+    team = cup.team("Red")
+    together = Barrier(50, timeout=60)
+
+    def create(number: int) -> bool:
+        together.wait()
+        try:
+            cup.start(team, title=str(number))
+        except QuotaExceeded:
+            return False
+        return True
+
+    with ThreadPoolExecutor(50) as pool:
+        outcomes = list(pool.map(create, range(50)))
+    assert outcomes.count(True) == 3
+    with database.read() as session:
+        assert sorted(session.scalars(select(Submission.number))) == [1, 2, 3]
+        assert len(session.scalars(select(LedgerEntry)).all()) == 3
+
+
+def test_any_24_hours(database, clock) -> None:
+    cup = Challenge(database, competition_config(limited(per_day=2)))
+    team = cup.team("Red")
+    cup.start(team)
+    clock.advance(hours=10)
+    cup.start(team)
+    with pytest.raises(QuotaExceeded, match="2026-01-02 00:00:00 UTC"):
+        cup.start(team)
+    assert allowance(cup, team).next_at == clock.now().replace(day=2, hour=0)
+    clock.advance(hours=14)
+    assert allowance(cup, team).left == 1
+    cup.start(team)
+    with pytest.raises(QuotaExceeded, match="10:00"):
+        cup.start(team)
+
+
+def test_the_total_does_not_come_back(database, clock) -> None:
+    cup = Challenge(database, competition_config(limited(total=1)))
+    team = cup.team("Red")
+    cup.start(team)
+    clock.advance(days=400)
+    with pytest.raises(QuotaExceeded, match="All 1 submissions of this phase"):
+        cup.start(team)
+
+
+def test_one_under_way_blocks_the_next_until_it_ends(database) -> None:
+    cup = Challenge(database, competition_config(limited(concurrent=1)))
+    team = cup.team("Red")
+    first = cup.start(team)
+    with pytest.raises(QuotaExceeded, match="cancel it"):
+        cup.start(team)
+    cup.do(lambda session: submissions.cancel(session, first, actor=TEST, reason="changed my mind"))
+    cup.start(team)
+
+
+def test_another_teams_submissions_do_not_count(database) -> None:
+    cup = Challenge(database, competition_config(limited(per_day=1)))
+    red, blue = cup.team("Red"), cup.team("Blue")
+    cup.start(red)
+    cup.start(blue)
+    assert allowance(cup, blue).left_today == 0
+
+
+def ledger(cup: Challenge, submission: UUID) -> list[LedgerKind]:
+    with cup.database.read() as session:
+        query = select(LedgerEntry.kind).where(LedgerEntry.submission_id == submission).order_by(LedgerEntry.id)
+        return list(session.scalars(query))
+
+
+R, C, B = LedgerKind.RESERVE, LedgerKind.CHARGE, LedgerKind.REFUND
+
+
+def test_a_completed_one_is_charged(cup: Challenge) -> None:
+    assert ledger(cup, cup.complete(cup.team("Red"))) == [R, C]
+
+
+def test_cancelled_before_its_evaluation_is_given_back(cup: Challenge) -> None:
+    submission = cup.queue(cup.team("Red"))
+    cup.do(lambda session: submissions.cancel(session, submission, actor=TEST, reason="oops"))
+    assert ledger(cup, submission) == [R, B]
+
+
+def test_cancelled_during_its_evaluation_is_charged(cup: Challenge) -> None:
+    submission = cup.queue(cup.team("Red"))
+    cup.claim_of(submission)
+    cup.do(lambda session: submissions.cancel(session, submission, actor=TEST, reason="oops"))
+    assert ledger(cup, submission) == [R, C]
+
+
+def test_our_own_failure_is_given_back(cup: Challenge) -> None:
+    submission = cup.queue(cup.team("Red"))
+    cup.claim_of(submission)
+
+    def fail(session) -> None:
+        row = transitions.locked(session, submission)
+        transitions.fail(session, row, Cause.INFRASTRUCTURE, "the disk is full", actor=TEST)
+        assert not quota.refund(session, row, "twice"), "given back once"
+
+    cup.do(fail)
+    assert ledger(cup, submission) == [R, C, B]
+
+
+def test_first_verdicts_are_free_until_it_is_a_habit(database, clock) -> None:
+    cup = Challenge(database, competition_config(limited()))
+    team = cup.team("Red")
+    used = []
+    for _ in range(quota.FREE_VERDICTS + 2):
+        submission = cup.submit(team)
+        lease = cup.claim_of(submission)
+        cup.do(lambda session: work.fail(session, lease, Cause.IMAGE_INVALID, "two images in one archive"))  # noqa: B023
+        used.append(allowance(cup, team).used_today)
+    assert used == [0] * quota.FREE_VERDICTS + [1, 2]
+    clock.advance(hours=25)
+    submission = cup.submit(team)
+    lease = cup.claim_of(submission)
+    cup.do(lambda session: work.fail(session, lease, Cause.IMAGE_INVALID, "again"))
+    assert ledger(cup, submission) == [R, B]
+
+
+def test_a_grant_adds_to_the_day_and_to_the_total(database, clock) -> None:
+    cup = Challenge(database, competition_config(limited(per_day=1, total=1)))
+    team = cup.team("Red")
+    cup.start(team)
+    with database.begin() as session:
+        phase, row = cup.phase(session), session.get_one(Team, team)
+        organising.grant_quota(session, phase, row, 2, actor=TEST, reason="our server was down")
+        with pytest.raises(StoreError, match="between"):
+            organising.grant_quota(session, phase, row, 0, actor=TEST, reason="x")
+    have = allowance(cup, team)
+    assert (have.per_day, have.total, have.left) == (3, 3, 2)
+    clock.advance(hours=24)
+    have = allowance(cup, team)
+    assert (have.per_day, have.total, have.left) == (1, 3, 1), "the day's grant ends with the day"
+
+
+@pytest.mark.parametrize(
+    ("phase", "message"),
+    [
+        ({"opens": "2026-01-02T00:00:00Z"}, "opens at 2026-01-02"),
+        ({"closes": "2026-01-01T00:00:00Z"}, "closed at 2026-01-01"),  # the very moment is too late
+    ],
+)
+def test_a_phase_that_is_not_open(database, phase: dict[str, str], message: str) -> None:
+    cup = Challenge(database, competition_config(phase))
+    team = cup.team("Red")
+    with pytest.raises(PhaseNotOpen, match=message):
+        cup.start(team)
+
+
+def test_a_phase_that_requires_another(database) -> None:
+    cup = Challenge(database, competition_config(limited(), {"name": "test", "requires": "dev"}))
+    team = cup.team("Red")
+    with pytest.raises(NotAllowed, match="'dev' first"):
+        cup.start(team, "test")
+    cup.complete(team)
+    cup.start(team, "test")
