@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that a command needs, or says which ones are missing.
-# usage: host-packages.sh PACKAGE…
+# usage: host-packages.sh PACKAGE… COMMAND=PACKAGE…     (the latter: only where the command is not there at all)
 set -euo pipefail
 
 missing=()
-for package in "$@"; do
+for wanted in "$@"; do
+    package=${wanted#*=}
+    [ "$wanted" != "$package" ] && command -v "${wanted%%=*}" >/dev/null && continue
     dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null | grep -q '^installed$' || missing+=("$package")
 done
 [ ${#missing[@]} -eq 0 ] && exit 0
