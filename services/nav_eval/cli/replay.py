@@ -81,7 +81,10 @@ def _list(studio: "Studio", run: Path) -> None:
     metrics = headline_metrics(dict.fromkeys(name for result in results for name in result.metrics), SHOWN_METRICS)
     table = Table(title=Text(f"Episodes of {run}"), title_justify="left")
     for column in ("episode", "status", "steps", *metrics):
-        table.add_column(Text(column), justify="left" if column in ("episode", "status") else "right")
+        is_text = column in ("episode", "status")
+        table.add_column(
+            Text(column), justify="left" if is_text else "right", overflow="fold" if is_text else "ellipsis"
+        )
     for result in results:
         values = [number(result.metrics.get(name)) for name in metrics]
         table.add_row(Text(result.episode_id), Text(result.cause or str(result.status)), str(result.num_steps), *values)
