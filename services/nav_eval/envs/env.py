@@ -21,6 +21,7 @@ from nav_eval.envs.rollout import NeedsReset, Rollout
 from nav_eval.envs.spaces import action_reader, observation_space
 from nav_eval.errors import ConfigError
 from nav_eval.evaluation.episodes import load_episodes
+from nav_eval.evaluation.generation import ensure_generated
 from nav_eval.simulator.base import Observations, Places, SimulatorSetup
 from nav_eval.simulator.sensors import SensorValue, TextValue
 
@@ -59,14 +60,14 @@ class NavEnv(gymnasium.Env[Observed, Any]):
             raise ConfigError(f"render_mode is {render_mode!r}; it is one of {', '.join(RENDER_MODES)}.")
         self.render_mode = render_mode
         self.benchmark = open_benchmark(benchmark, task=task, overrides=overrides)
+        cache = Path(cache) if cache else cache_folder()
+        ensure_generated(self.benchmark, cache=cache)
         self.episodes: TaskDataset = load_episodes(self.benchmark)
         self.observation_space: spaces.Dict = observation_space(self.benchmark, self.episodes, sensors=sensors)
         self.actions = action_reader(self.benchmark.task, control=control)
         self.action_space = self.actions.space
         self._playlist = Playlist(self.episodes, order=order)
-        setup = SimulatorSetup(
-            benchmark=self.benchmark, cache=Path(cache) if cache else cache_folder(), run_seed=run_seed
-        )
+        setup = SimulatorSetup(benchmark=self.benchmark, cache=cache, run_seed=run_seed)
         self._rollout = Rollout(setup, sensors=list(self.observation_space), options=RewardOptions.of(reward))
         suite = self.benchmark.sensors()
         #: the simulator takes a goal's picture once, and hands out the same array at every step

@@ -13,6 +13,7 @@ from nav_eval.evaluation.generation import ensure_generated
 from nav_eval.evaluation.interface import task_interface
 from nav_eval.evaluation.opening import open_agent
 from nav_eval.evaluation.parallel import ParallelExecutor
+from nav_eval.evaluation.recording import recorded
 from nav_eval.evaluation.replay.artifacts import check_wishes, illustrate
 from nav_eval.evaluation.report import Report
 from nav_eval.evaluation.run_folder import RunFolder
@@ -35,7 +36,8 @@ class EvaluationOrchestrator:
         check_wishes(benchmark)
         ensure_generated(benchmark, cache=self._cache)
         episodes = load_episodes(benchmark)
-        report = self._play(benchmark, episodes, agent=agent, out=out, watcher=watcher)
+        with recorded(benchmark, out, cache=self._cache, watcher=watcher) as watching:
+            report = self._play(benchmark, episodes, agent=agent, out=out, watcher=watching)
         illustrate(out, benchmark, cache=self._cache)
         return report
 

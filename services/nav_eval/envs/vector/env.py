@@ -28,6 +28,7 @@ from nav_eval.envs.vector.messages import Began, Command, Ended, Start
 from nav_eval.envs.vector.workers import Workers
 from nav_eval.errors import ConfigError
 from nav_eval.evaluation.episodes import load_episodes
+from nav_eval.evaluation.generation import ensure_generated
 
 Batch = dict[str, Any]
 Stepped = tuple[Batch, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]
@@ -55,6 +56,8 @@ class NavVectorEnv(VectorEnv[Batch, ArrayLike, NDArray[Any]]):
         render_mode: str | None = None,
     ) -> None:
         config = open_benchmark(benchmark, task=task, overrides=overrides)
+        cache = Path(cache) if cache else cache_folder()
+        ensure_generated(config, cache=cache)
         episodes = load_episodes(config)
         Playlist(episodes, order=order)  # refuses a wrong order here rather than in every worker
         self.num_envs = _at_least_one("num_envs", num_envs)
@@ -81,7 +84,7 @@ class NavVectorEnv(VectorEnv[Batch, ArrayLike, NDArray[Any]]):
             "reward": {name: getattr(options, name) for name in options.__dataclass_fields__},
             "order": order,
             "run_seed": run_seed,
-            "cache": str(cache or cache_folder()),
+            "cache": str(cache),
             "render_mode": render_mode,
         }
         self._workers = Workers(

@@ -10,7 +10,7 @@ import rerun as rr  # type: ignore[import-untyped,import-not-found,unused-ignore
 from nav_eval.dataset.trajectory import Trajectory, task_text
 from nav_eval.dataset.trajectory_hdf5 import named
 from nav_eval.evaluation.export.registry import Exported, ExportSetup
-from nav_eval.evaluation.recording import file_name
+from nav_eval.evaluation.replay.artifacts import file_name
 from nav_eval.frames import quaternion_from_yaw
 
 JPEG_QUALITY = 85
