@@ -142,3 +142,9 @@ def test_what_can_be_carried_and_where_it_belongs() -> None:
     assert belongs_on(thing("kettle"), thing("desk"))
     assert belongs_on(thing("toy", name="teddy bear"), thing("bed"))
     assert noun_of(thing("sink", name="kitchen sink")) == "sink"
+
+
+@pytest.mark.parametrize("banks", [ROUTES])
+def test_clauses_can_be_joined_by_and(banks: dict[Split, Templates]) -> None:
+    for bank in banks.values():
+        assert not [template for templates in bank.values() for template in templates if " and " in template]

@@ -18,7 +18,7 @@ from nav_eval.simulator.episode_generation.quota import Quota
 from nav_eval.simulator.episode_generation.site import Site
 from nav_eval.simulator.episode_generation.standing import is_inside, outside
 from nav_eval.simulator.episode_generation.targets import Target, targets_of
-from nav_eval.simulator.episode_generation.words import noun_of, said, sentence
+from nav_eval.simulator.episode_generation.words import is_plural, noun_of, said, sentence
 
 FRAME = "nav_eval"  #: poses are in our own frame, not in SQA3D's
 NEAREST, FARTHEST = 0.4, 4.5  #: metres to what is mentioned
@@ -50,7 +50,7 @@ class SituationMaker(Maker):
         self._quota = quota
         self._marks: dict[str, list[Target]] = {}
         for target in targets_of(self._site):
-            if target.reference.is_unique and max(target.thing.size) >= LEAST_SIZE:
+            if _is_mark(target):
                 self._marks.setdefault(target.thing.region or "", []).append(target)
 
     def draw(self, case: Case, *, strict: bool) -> Episode | None:
@@ -126,6 +126,15 @@ class SituationMaker(Maker):
                 },
             ),
         )
+
+
+def _is_mark(target: Target) -> bool:
+    """Something that one orients oneself by, in a sentence with "is"."""
+    return (
+        target.reference.is_unique
+        and max(target.thing.size) >= LEAST_SIZE
+        and not is_plural(target.reference.description.noun)
+    )
 
 
 def in_words(metres: float) -> str:

@@ -11,11 +11,11 @@ ROUTES: dict[Split, Templates] = {
         "around": ("turn around", "turn all the way around"),
         "leave": ("leave the {room}", "walk out of the {room}"),
         "into": ("go into the {room}", "enter the {room}"),
-        "through": ("go through the {opening} into the {room}", "walk through the {opening} and enter the {room}"),
+        "through": ("go through the {opening} into the {room}", "walk through the {opening} into the {room}"),
         "into_side": ("turn {side} into the {room}", "go {side} into the {room}"),
         "through_side": (
             "go through the {opening} on your {side} into the {room}",
-            "turn {side} and walk through the {opening} into the {room}",
+            "turn {side} through the {opening} into the {room}",
         ),
         "along": ("walk along the {room}", "go down the {room}"),
         "along_it": ("walk along it", "go down it"),

@@ -80,7 +80,9 @@ class Route:
         turn = self._turn(after.first)
         opening = self._opening(self._points[after.first])
         key = ("through" if opening else "into") + ("" if abs(turn) <= AHEAD else "_side")
-        yield phrases.say(key, room=after.region.category, side=side(turn), opening=opening or "")
+        same = after.region.category == before.region.category
+        room = f"next {after.region.category}" if same else after.region.category
+        yield phrases.say(key, room=room, side=side(turn), opening=opening or "")
 
     def _remarks(self, stretch: Stretch, phrases: Phrases) -> list[Remark]:
         rise = self._points[stretch.last][1] - self._points[stretch.first][1]

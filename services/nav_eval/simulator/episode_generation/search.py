@@ -86,7 +86,7 @@ class SearchMaker(Maker):
     ) -> Episode | None:
         site = self._sites[robot]
         leg = leg_to(site, start, goals)
-        if leg is None:
+        if leg is None or leg.geodesic < SHORT:
             return None
         info = {
             "target": sought.category,
