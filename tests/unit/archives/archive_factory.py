@@ -168,7 +168,11 @@ class Image:
         return json.dumps(document).encode()
 
     def _blob_files(self, manifest: bytes) -> list[File]:
-        return [folder("blobs/"), folder("blobs/sha256/"), *map(blob_file, (*self.blobs, self.config, manifest))]
+        return [
+            folder("blobs/"),
+            folder("blobs/sha256/"),
+            *map(blob_file, dict.fromkeys((*self.blobs, self.config, manifest))),
+        ]
 
 
 def _legacy_layer(path: str, blob: bytes) -> list[File]:
