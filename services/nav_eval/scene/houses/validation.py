@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nav_eval.scene.houses.assembly import world_parts
-from nav_eval.scene.houses.generation import House
+from nav_eval.scene.houses.house import House
 from nav_eval.scene.houses.placement.rooms import missing_essentials
 from nav_eval.scene.houses.plan.geometry import Point, Rect
 from nav_eval.scene.houses.plan.model import HALF_WALL, PASSABLE, Plan, Room
@@ -36,7 +36,12 @@ Array = NDArray[np.float64]
 
 def findings(house: House) -> list[str]:
     """One sentence per broken promise; empty for a good house."""
-    return [*_walking(house), *_bare_rooms(house), *_interpenetrations(house), *_leaks(house)]
+    return [*faults(house), *_leaks(house)]
+
+
+def faults(house: House) -> list[str]:
+    """What another plan or another arrangement would mend; the generator looks at this itself."""
+    return [*_walking(house), *_bare_rooms(house), *_interpenetrations(house)]
 
 
 def _walking(house: House) -> Iterator[str]:

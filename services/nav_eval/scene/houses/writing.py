@@ -12,7 +12,8 @@ from pathlib import Path
 import msgspec
 
 from nav_eval.errors import SceneError
-from nav_eval.scene.houses.generation import House, generate_house
+from nav_eval.scene.houses.generation import generate_house
+from nav_eval.scene.houses.house import House
 from nav_eval.scene.houses.validation import findings
 from nav_eval.scene.reading import scene_digest, write_glb
 from nav_eval.scene.semantics.own import semantics_path, write_semantics
