@@ -26,7 +26,7 @@ LEAST_SIDE = 183  #: half of LH-VLN's cameras
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PictureSize:
-    """How large pictures are kept: 500 steps of three views at 183 pixels are about 5 MB."""
+    """How large pictures are kept: 500 steps of three views at 183 pixels are about 6 MB, 8 MB in a page."""
 
     side: int | None = None  #: pixels of the longer side; None: by how many views share the page
     quality: int = 70  #: JPEG's
