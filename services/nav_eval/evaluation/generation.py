@@ -65,7 +65,7 @@ def scenes_in(folder: Path, split: str) -> list[str]:
     """
     manifest = read_manifest(folder)
     if manifest is None:
-        found = sorted(path.name for path in folder.glob("*") if path.suffix in SCENE_SUFFIXES)
+        found = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if _is_scene(path))
     else:
         found = [house.file for house in manifest.houses if house.split == pool_of(split)]
     if not found:
@@ -75,6 +75,12 @@ def scenes_in(folder: Path, split: str) -> list[str]:
             f"`nav-eval scenes generate --split {pool_of(split)} --out {folder}`."
         )
     return found
+
+
+def _is_scene(path: Path) -> bool:
+    """Not the annotation of a scene, and of two files of one scene the smaller one, as HM3D has them."""
+    is_one = path.suffix in SCENE_SUFFIXES and ".semantic." not in path.name
+    return is_one and (path.name.endswith(".basis.glb") or not path.with_suffix(".basis.glb").exists())
 
 
 def _houses(recipe: GenerateConfig, folder: Path, say: Say) -> list[str]:

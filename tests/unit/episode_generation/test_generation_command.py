@@ -74,11 +74,26 @@ def test_a_folder_without_scenes_says_how_to_make_some(tmp_path: Path) -> None:
         scenes_in(tmp_path, "unseen")
 
 
-def test_a_scene_without_annotation_is_named(
-    room_data: Path, tmp_path: Path, room_benchmark: Callable[..., BenchmarkConfig]
+def test_a_scene_without_annotation_is_refused(tmp_path: Path, room_benchmark: Callable[..., BenchmarkConfig]) -> None:
+    with pytest.raises(GenerationFailed, match=r"room\.glb: names no objects, which objectnav episodes speak of"):
+        generate_episodes(room_benchmark("demo_objectnav"), ["room.glb"], count=1, seed=0, cache=tmp_path)
+
+
+def test_a_scene_that_is_too_small_is_named(
+    tmp_path: Path, room_benchmark: Callable[..., BenchmarkConfig], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(GenerationFailed, match=r"room\.glb: .* gave no vln episode"):
-        generate_episodes(room_benchmark("demo_vln"), ["room.glb"], count=1, seed=0, cache=tmp_path)
+    monkeypatch.setattr("nav_eval.simulator.episode_generation.search.SHORT", 50.0)
+    config = room_benchmark("demo_vln")
+    points = config.model_copy(update={"task": config.task.model_copy(update={"type": "pointnav"})})
+    with pytest.raises(GenerationFailed, match=r"room\.glb: 60 attempts gave no pointnav episode"):
+        generate_episodes(points, ["room.glb"], count=1, seed=0, cache=tmp_path)
+
+
+def test_scenes_are_found_in_folders_and_annotations_are_none(tmp_path: Path) -> None:
+    for name in ("800/a.basis.glb", "800/a.glb", "800/a.semantic.glb", "b.ply", "readme.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    assert scenes_in(tmp_path, "val") == ["800/a.basis.glb", "b.ply"]
 
 
 def test_a_folder_that_cannot_be_written_is_named(

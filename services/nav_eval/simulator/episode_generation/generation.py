@@ -62,8 +62,22 @@ def _generated(order: Order, scenes: Sequence[str], cache: Path, say: Say) -> It
         numbers = range(place * order.count // len(scenes), (place + 1) * order.count // len(scenes))
         if numbers:
             say(f"{len(numbers)} {order.benchmark.task.type} episodes in {scene}")
-            maker = MAKERS[order.benchmark.task.type](_sites(order.benchmark, scene, manager), order, quota)
+            sites = _sites(order.benchmark, scene, manager)
+            _check_annotation(order, sites[0])
+            maker = MAKERS[order.benchmark.task.type](sites, order, quota)
             yield from (_made(maker, order, scene, number) for number in numbers)
+
+
+def _check_annotation(order: Order, site: Site) -> None:
+    """Only points need no names."""
+    task = order.benchmark.task.type
+    needed = {"objects": task != "pointnav", "regions": task in ("vln", "localization")}
+    missing = [name for name, is_needed in needed.items() if is_needed and not getattr(site.around.semantics, name)]
+    if missing:
+        raise GenerationFailed(
+            f"{site.around.scene_id}: names no {missing[0]}, which {task} episodes speak of. "
+            "docs/scenes.md says which annotations are read."
+        )
 
 
 def _targets_per_episode(order: Order) -> int:
