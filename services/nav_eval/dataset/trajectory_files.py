@@ -91,6 +91,8 @@ class JsonFile:
 def sources_at(path: Path) -> list[TrajectorySource]:
     """What there is to read at a path."""
     if path.is_dir():
+        if (path / "run.json").exists():
+            raise RecordError(f"{path} is a run; open it with RunTrajectories, or export it: nav-eval export {path}.")
         files = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES and not file.name.startswith("."))
         if not files:
             raise RecordError(f"{path} holds no trajectories; they are in files that end in {', '.join(SUFFIXES)}.")

@@ -48,6 +48,8 @@ class RunTrajectories:
         self.benchmark = BenchmarkConfig.model_validate(self.manifest.config)
         if not TASKS.get(self.benchmark.task.type).uses_motion:
             raise RecordError(f"{run} is a run of {self.benchmark.task.type!r}, which has answers but no trajectories.")
+        if not self._folder.episodes_file.exists():
+            raise RecordError(f"{run} has no finished episode yet.")
         self._sensors = sensors
         self._cache = cache
         self._facing = Facing(self.benchmark.task)

@@ -13,6 +13,9 @@ from nav_eval.envs import RewardOptions
 from nav_eval.envs.rollout import NeedsReset
 from nav_eval.envs.screen import AGENT, GOAL
 from nav_eval.errors import ConfigError, DatasetError
+from nav_eval.evaluation.orchestrator import EvaluationOrchestrator
+from nav_eval.evaluation.run_folder import RunFolder
+from nav_eval.evaluation.trajectories import succeeded
 
 STOP, LEFT, AHEAD, RIGHT = range(4)  # LH-VLN's order
 IDS = {task: f"NavEval/{name}-v0" for name, task in nav_eval.envs.TASK_IDS.items() if task}
@@ -127,6 +130,23 @@ def test_walls_can_cost(make_env) -> None:
     outcomes = [env.step(AHEAD) for _ in range(6)]  # it starts half a metre from a wall
     assert [reward for _, reward, *_ in outcomes] == [-0.25 if info["collided"] else 0.0 for *_, info in outcomes]
     assert any(info["collided"] for *_, info in outcomes)
+
+
+@pytest.mark.parametrize("task", ["lh_vln", "vln"])
+def test_the_scores_are_the_evaluators(task, make_env, tmp_path) -> None:
+    """The actions of a run lead to the same places and the same metrics, bit for bit."""
+    env = make_env(task, "evaluation.max_steps=50", sensors=["instruction"])
+    run = tmp_path / "run"
+    orchestrator = EvaluationOrchestrator(cache=tmp_path / "cache")
+    orchestrator.run_benchmark(env.benchmark, agent="baseline:noisy_oracle?skill=0.9", out=run)
+    for result in RunFolder(run).results():
+        env.reset(options={"episode_id": result.episode_id})
+        outcomes = [env.step(env.actions.write(action, {})) for action in result.actions]
+        *_, terminated, truncated, info = outcomes[-1]
+        assert terminated or truncated
+        assert env._path == list(result.trajectory)
+        assert {name: info["metrics"].get(name) for name in result.metrics} == result.metrics
+        assert info["is_success"] == succeeded(result)
 
 
 @pytest.mark.parametrize(

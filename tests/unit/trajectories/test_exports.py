@@ -250,5 +250,5 @@ def test_others_can_add_a_format(oracle_run: Path, export: Export, monkeypatch: 
         setup.out.write_text("\n".join(trajectory.episode_id for trajectory, _ in episodes))
 
     monkeypatch.setattr(EXPORTERS, "_entries", dict(EXPORTERS._entries))
-    register_exporter("ids", Exporter(write=write, sensors=lambda _: (), is_folder=False))
+    register_exporter("ids", Exporter(write=write, sensors=lambda _: ()))
     assert export(oracle_run, "ids").read_text() == "a\nb\nc\nd"

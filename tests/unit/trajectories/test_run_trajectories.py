@@ -7,15 +7,19 @@ import numpy as np
 import pytest
 from trajectory_support import SMALL
 
-from nav_eval.config import BenchmarkConfig, load_benchmark
+from nav_eval.config import BenchmarkConfig, TaskConfig, load_benchmark
+from nav_eval.dataset.episode import Pose
 from nav_eval.dataset.trajectory import TrajectoryDataset
 from nav_eval.errors import RecordError, UnknownName
+from nav_eval.evaluation.action_log import logged
 from nav_eval.evaluation.episodes import load_episodes
 from nav_eval.evaluation.orchestrator import EvaluationOrchestrator
 from nav_eval.evaluation.recording import TrajectoryRecorder
 from nav_eval.evaluation.replaying import EpisodeReplayer, ReplayDiffers
 from nav_eval.evaluation.run_folder import RunFolder
-from nav_eval.evaluation.trajectories import RunTrajectories
+from nav_eval.evaluation.trajectories import Facing, RunTrajectories
+from nav_eval.scene.navigation import OpenPlane
+from nav_eval.simulator.actions import Body
 from nav_eval.simulator.motion import MICRODEGREES
 
 
@@ -88,11 +92,36 @@ def test_a_replay_elsewhere_is_refused(oracle_run: Path, tmp_path: Path) -> None
         list(dataset.frames(0))
 
 
+def test_velocities_turn_exactly_too() -> None:
+    task = TaskConfig.model_validate(
+        {"type": "vln", "actions": ["stop", "velocity_control"], "metrics": ["success"], "sensors": {}}
+    )
+    entries = [
+        {"action": "velocity_control", "action_args": {"linear_velocity": 0.1 * n, "angular_velocity": 7.3 * n - 20}}
+        for n in range(5)
+    ] * 3
+    body = Body(task, OpenPlane(), sliding=False)
+    start = (0.0, 0.6, 0.0, 0.8)
+    states = [body.start(Pose((0.0, 0.0, 0.0), start))]
+    for entry in entries:
+        states.append(body.apply(states[-1], *logged(entry)))
+    assert Facing(task).along(start, entries) == (tuple(state.yaw for state in states), ())
+
+
+def test_a_run_is_not_a_file_of_trajectories(oracle_run: Path, tmp_path: Path) -> None:
+    with pytest.raises(RecordError, match="is a run"):
+        TrajectoryDataset.open(oracle_run)
+    (tmp_path / "run.json").write_bytes((oracle_run / "run.json").read_bytes())
+    with pytest.raises(RecordError, match="no finished episode"):
+        RunTrajectories(tmp_path)
+
+
 def test_unknown_sensors_and_answered_tasks_are_refused(oracle_run: Path, tmp_path: Path) -> None:
     dataset = RunTrajectories(oracle_run, sensors=["sonar"], cache=tmp_path / "cache").dataset
     with pytest.raises(UnknownName, match="sonar"):
         next(dataset.frames(0))
     manifest = json.loads((oracle_run / "run.json").read_text())
+    (tmp_path / "episodes.jsonl").touch()
     manifest["config"]["task"]["type"] = manifest["config"]["dataset"]["type"] = "localization"
     (tmp_path / "run.json").write_text(json.dumps(manifest))
     with pytest.raises(RecordError, match="answers but no trajectories"):

@@ -83,13 +83,9 @@ def _needing(extra: str, write: Write) -> Write:
     return checked
 
 
-register_exporter("jsonl", Exporter(write=write_jsonl, sensors=no_sensors, is_folder=False))
-register_exporter("hdf5", Exporter(write=_needing("export", write_hdf5), sensors=all_cameras, is_folder=False))
-register_exporter(
-    "lerobot-v3", Exporter(write=_needing("export", write_lerobot_v3), sensors=colour_cameras, is_folder=True)
-)
-register_exporter(
-    "lerobot-v2.1", Exporter(write=_needing("export", write_lerobot_v21), sensors=colour_cameras, is_folder=True)
-)
-register_exporter("minari", Exporter(write=_needing("export", write_minari), sensors=colour_cameras, is_folder=True))
-register_exporter("rrd", Exporter(write=_needing("rerun", write_rrd), sensors=colour_cameras, is_folder=True))
+register_exporter("jsonl", Exporter(write=write_jsonl, sensors=no_sensors))
+register_exporter("hdf5", Exporter(write=_needing("export", write_hdf5), sensors=all_cameras))
+register_exporter("lerobot-v3", Exporter(write=_needing("export", write_lerobot_v3), sensors=colour_cameras))
+register_exporter("lerobot-v2.1", Exporter(write=_needing("export", write_lerobot_v21), sensors=colour_cameras))
+register_exporter("minari", Exporter(write=_needing("export", write_minari), sensors=colour_cameras))
+register_exporter("rrd", Exporter(write=_needing("rerun", write_rrd), sensors=colour_cameras))

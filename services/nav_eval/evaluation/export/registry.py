@@ -45,7 +45,6 @@ class Exporter:
 
     write: Write  #: takes the episodes one by one and keeps none
     sensors: Callable[[BenchmarkConfig], tuple[str, ...]]  #: what it holds unless somebody chooses
-    is_folder: bool
 
 
 EXPORTERS: Registry[Exporter] = Registry("export format", entry_point_group="nav_eval.exporters")
