@@ -18,7 +18,8 @@ from nav_eval.scene.navigation import AgentShape, build_navigation
 from nav_eval.scene.reading import write_glb
 from nav_eval.simulator.base import SimulatorSetup
 
-EPISODES = 12
+EPISODES = 4
+COPIES = 10
 STEPS = 300
 
 
@@ -32,7 +33,7 @@ def run() -> dict[str, object]:
 def _with_pictures(benchmark: BenchmarkConfig, root: Path) -> dict[str, object]:
     out, cache = root / "run", root / "cache"
     orchestrator = EvaluationOrchestrator(cache=cache)
-    orchestrator.run_benchmark(benchmark, agent="bench.agents:Wanderer", out=root / "warm")
+    orchestrator.run_benchmark(benchmark, agent="bench.agents:BlindWanderer", out=root / "warm")
     orchestrator.run_benchmark(benchmark, agent="bench.agents:Wanderer", out=out)
     timings = [result.timing for result in RunFolder(out).results()]
     total = sum(timing["total"] for timing in timings)
@@ -54,7 +55,7 @@ def _with_pictures(benchmark: BenchmarkConfig, root: Path) -> dict[str, object]:
 def _without_pictures(benchmark: BenchmarkConfig, root: Path) -> dict[str, object]:
     seconds = {workers: min(_playing(benchmark, root, workers) for _ in range(2)) for workers in (1, 2)}
     return {
-        "one_worker_steps_per_second": EPISODES * 4 * STEPS / seconds[1],
+        "one_worker_steps_per_second": EPISODES * COPIES * STEPS / seconds[1],
         "two_workers_ratio": seconds[1] / seconds[2],
     }
 
@@ -63,7 +64,7 @@ def _playing(benchmark: BenchmarkConfig, root: Path, workers: int) -> float:
     """Seconds of playing alone: the processes have started, their agents have said hello."""
     setup = SimulatorSetup(benchmark=benchmark, cache=root / "cache")
     episodes = load_episodes(benchmark)
-    copies = [_renamed(episode, number) for number in range(4) for episode in episodes]
+    copies = [_renamed(episode, number) for number in range(COPIES) for episode in episodes]
     with ParallelExecutor(setup, "bench.agents:BlindWanderer", workers=workers) as players:
         players.describe()
         warm = EpisodeManager(_renamed(episode, 99) for episode in episodes)
