@@ -74,6 +74,14 @@ def test_a_folder_without_scenes_says_how_to_make_some(tmp_path: Path) -> None:
         scenes_in(tmp_path, "unseen")
 
 
+@pytest.mark.parametrize("subtasks", [(0, 2), (3, 2), (2, 5)])
+def test_impossible_numbers_of_subtasks_are_refused(
+    subtasks: tuple[int, int], tmp_path: Path, room_benchmark: Callable[..., BenchmarkConfig]
+) -> None:
+    with pytest.raises(ConfigError, match="between 1 and 4"):
+        generate_episodes(room_benchmark(), ["room.glb"], count=1, seed=0, subtasks=subtasks, cache=tmp_path)
+
+
 def test_a_scene_without_annotation_is_refused(tmp_path: Path, room_benchmark: Callable[..., BenchmarkConfig]) -> None:
     with pytest.raises(GenerationFailed, match=r"room\.glb: names no objects, which objectnav episodes speak of"):
         generate_episodes(room_benchmark("demo_objectnav"), ["room.glb"], count=1, seed=0, cache=tmp_path)

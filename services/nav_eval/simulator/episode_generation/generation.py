@@ -7,7 +7,7 @@ from nav_eval.config.schema import BenchmarkConfig
 from nav_eval.dataset.episode import Episode
 from nav_eval.errors import ConfigError, DatasetError
 from nav_eval.scene.houses.randomness import Draw
-from nav_eval.simulator.episode_generation.lh_vln import LongHorizonMaker
+from nav_eval.simulator.episode_generation.lh_vln import SHAPES, LongHorizonMaker
 from nav_eval.simulator.episode_generation.localization import SituationMaker
 from nav_eval.simulator.episode_generation.making import Case, Maker, Order
 from nav_eval.simulator.episode_generation.quota import Quota
@@ -49,6 +49,8 @@ def generate_episodes(
     order = Order(benchmark=benchmark, count=count, seed=seed, split=split, subtasks=subtasks)
     if benchmark.task.type not in MAKERS:
         raise ConfigError(f"Episodes can be generated for {', '.join(MAKERS)}, not for {benchmark.task.type!r}.")
+    if not 1 <= subtasks[0] <= subtasks[1] <= max(SHAPES):
+        raise ConfigError(f"subtasks is {list(subtasks)}; give the fewest and the most, between 1 and {max(SHAPES)}.")
     if not scenes:
         raise ConfigError("Episodes need at least one scene; make some with `nav-eval scenes generate`.")
     return list(_generated(order, scenes, cache, say or (lambda _: None)))
