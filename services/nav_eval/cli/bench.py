@@ -57,7 +57,8 @@ def render(
 def _sentence(figures: "Measurement") -> str:
     return (
         f"{figures.fps:.1f} frames/s, {figures.cpu_ms_per_frame:.2f} ms CPU per frame, "
-        f"{figures.triangles:,} triangles, loaded in {figures.load_s:.2f} s, {figures.rss_mb:.0f} MB resident, {figures.renderer}"
+        f"{figures.triangles:,} triangles, loaded in {figures.load_s:.2f} s, {figures.rss_mb:.0f} MB resident, "
+        f"{figures.renderer}"
     )
 
 
