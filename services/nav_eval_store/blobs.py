@@ -42,7 +42,7 @@ class BlobStore:
 
     def __init__(self, url: str | Path) -> None:
         self.url = str(url)
-        self._fs, root = fsspec.core.url_to_fs(self.url)
+        self._fs, root = fsspec.core.url_to_fs(self.url, use_listings_cache=False)  # others write, too
         self._root = root.rstrip("/")
         self._local = isinstance(self._fs, LocalFileSystem)
         self._uploads = FileAppending(Path(self._root)) if self._local else PartsAppending(self._fs, self._root)
@@ -194,6 +194,7 @@ class _AtomicObject:
             self._file.close()
         elif hasattr(self._file, "discard"):
             self._file.discard()
+            self._file.closed = True  # type: ignore[misc]  # or its end would try to complete it after all
 
 
 def _chunks(source: Source) -> Iterable[bytes]:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nav_eval.causes import Cause as EngineCause
@@ -91,6 +91,7 @@ def test_every_open_state_has_an_owner() -> None:
     assert set(OWNERS) == set(OPEN)
 
 
+@settings(deadline=None)
 @given(views)
 def test_after_its_deadline_no_submission_is_left_alone(view: View) -> None:
     end = deadline(view, PATIENCE)
@@ -99,6 +100,7 @@ def test_after_its_deadline_no_submission_is_left_alone(view: View) -> None:
     assert duty.reason
 
 
+@settings(deadline=None)
 @given(views, moments)
 def test_work_that_nobody_does_is_a_duty(view: View, now: datetime) -> None:
     """Before the deadline: every job is held by a living worker, told about lately, not yet ready, or paused."""
@@ -113,6 +115,7 @@ def test_work_that_nobody_does_is_a_duty(view: View, now: datetime) -> None:
         assert alive or excused or any(duty.job == job.id for duty in found)
 
 
+@settings(deadline=None)
 @given(views)
 def test_a_drip_of_bytes_does_not_keep_an_upload_alive_for_ever(view: View) -> None:
     assert deadline(view, PATIENCE) <= max(view.since, view.paused_at or START, view.resumed_at or START) + timedelta(

@@ -1,0 +1,115 @@
+"""Uploads: announced, continued, finished once, and tied to their submission."""
+
+from uuid import UUID
+
+import pytest
+
+from nav_eval_store import submissions, uploads
+from nav_eval_store.errors import Conflict, NotFound, StoreError
+from nav_eval_store.lifecycle import State
+from nav_eval_store.models import UploadPurpose
+from support.challenge import TEST, Challenge, competition_config
+
+pytestmark = pytest.mark.integration
+
+SHA = "ab" * 32
+
+
+def create(cup: Challenge, submission: UUID, **options) -> UUID:
+    return cup.do(lambda session: uploads.create(session, submission, actor=TEST, **{"length": 10, **options}).id)
+
+
+def finish(cup: Challenge, upload: UUID, key: str = f"images/{SHA}") -> None:
+    cup.do(lambda session: uploads.finished(session, upload, blob_key=key, sha256=SHA, length=10, actor=TEST))
+
+
+def test_image_and_weights_make_a_submission(cup: Challenge) -> None:
+    submission = cup.start(cup.team("Red"))
+    image = create(cup, submission, sha256=SHA)
+    weights = create(cup, submission, purpose=UploadPurpose.WEIGHTS)
+    assert cup.get(submission).state is State.UPLOADING
+    finish(cup, image)
+    with pytest.raises(Conflict, match="0 bytes of its weights"):
+        cup.do(lambda session: uploads.submit(session, submission, actor=TEST))
+    finish(cup, weights, f"weights/{SHA}")
+    for _ in range(2):  # twice is once
+        cup.do(lambda session: uploads.submit(session, submission, actor=TEST))
+    row = cup.get(submission)
+    assert row.state is State.VALIDATING
+    assert (row.image_key, row.image_digest, row.image_bytes) == (f"images/{SHA}", f"sha256:{SHA}", 10)
+    assert row.weights_key == f"weights/{SHA}"
+
+
+def test_nothing_uploaded_cannot_be_submitted(cup: Challenge) -> None:
+    submission = cup.start(cup.team("Red"))
+    with pytest.raises(Conflict, match="no image"):
+        cup.do(lambda session: uploads.submit(session, submission, actor=TEST))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"length": 1_000_000_001}, "more than the 1 GB"),
+        ({"length": 0}, "at least one byte"),
+        ({"length": -1}, "at least one byte"),
+        ({"sha256": "XY"}, "64 hexadecimal"),
+    ],
+)
+def test_announcements_that_are_refused(database, options: dict[str, object], message: str) -> None:
+    cup = Challenge(database, competition_config({"limits": {"image_gb": 1.0}}))
+    submission = cup.start(cup.team("Red"))
+    with pytest.raises(StoreError, match=message):
+        create(cup, submission, **options)
+    assert cup.get(submission).state is State.CREATED
+
+
+def test_a_length_that_is_told_later_is_checked_too(database) -> None:
+    cup = Challenge(database, competition_config({"limits": {"image_gb": 1.0}}))
+    upload = create(cup, cup.start(cup.team("Red")), length=None)
+    with pytest.raises(StoreError, match="1 GB"):
+        cup.do(lambda session: uploads.set_length(session, uploads.get(session, upload), 2_000_000_000))
+    cup.do(lambda session: uploads.set_length(session, uploads.get(session, upload), 500))
+    with pytest.raises(Conflict, match="announced with 500"):
+        cup.do(lambda session: uploads.set_length(session, uploads.get(session, upload), 501))
+
+
+def test_one_upload_of_a_kind_until_it_is_removed(cup: Challenge) -> None:
+    submission = cup.start(cup.team("Red"))
+    first = create(cup, submission)
+    with pytest.raises(Conflict, match="continue that one"):
+        create(cup, submission)
+    key = cup.do(lambda session: uploads.remove(session, first, actor=TEST))
+    assert key == f"uploads/{first}"
+    with cup.database.read() as session, pytest.raises(NotFound):
+        uploads.get(session, first)
+    create(cup, submission)
+
+
+def test_progress_never_goes_back(cup: Challenge) -> None:
+    upload = create(cup, cup.start(cup.team("Red")))
+    for offset, expected in ((3, 3), (7, 7), (5, 7)):
+        cup.do(lambda session: uploads.progressed(session, upload, offset))  # noqa: B023
+        with cup.database.read() as session:
+            assert uploads.get(session, upload).offset == expected
+
+
+def test_finishing_twice_is_once_and_a_finished_one_stays(cup: Challenge) -> None:
+    submission = cup.start(cup.team("Red"))
+    upload = create(cup, submission)
+    finish(cup, upload)
+    finish(cup, upload, "images/other")
+    assert cup.get(submission).image_key == f"images/{SHA}"
+    with pytest.raises(Conflict, match="finished"):
+        cup.do(lambda session: uploads.remove(session, upload, actor=TEST))
+
+
+def test_a_cancelled_submission_takes_no_bytes(cup: Challenge) -> None:
+    submission = cup.start(cup.team("Red"))
+    upload = create(cup, submission)
+    cup.do(lambda session: submissions.cancel(session, submission, actor=TEST, reason="x"))
+    with pytest.raises(Conflict, match="cancelled"):
+        finish(cup, upload)
+    with pytest.raises(Conflict, match="cancelled"):
+        create(cup, submission, purpose=UploadPurpose.WEIGHTS)
+    with pytest.raises(Conflict):
+        cup.do(lambda session: uploads.submit(session, submission, actor=TEST))
