@@ -8,29 +8,56 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nav_eval.simulator.rendering.chunks import CHUNK_TRIANGLES as LANES
-from nav_eval.simulator.rendering.jit import compiled
+from nav_eval.simulator.rendering.chunks import GROUP
+from nav_eval.simulator.rendering.jit import compiled, inlined
 from nav_eval.simulator.rendering.prepared import Chunks
 from nav_eval.simulator.rendering.projection import HITS, SLIVER, View, new_window, project
 
 
 @compiled
-def chunks_in_view(bounds: NDArray[np.float32], planes: NDArray[np.float64], out: NDArray[np.int32]) -> int:
-    """Indices of the boxes (lower, upper) that are not wholly outside one plane."""
+def chunks_in_view(chunks: Chunks, view: View, out: NDArray[np.int32]) -> int:
+    """The chunks that are not wholly outside the view nor all turned away from the eye, in ascending order."""
     found = 0
-    for chunk in range(len(bounds)):
-        inside = True
-        for k in range(6):
-            reach = planes[k, 3]
-            for axis in range(3):
-                normal = planes[k, axis]
-                reach += normal * (bounds[chunk, axis + 3] if normal > 0 else bounds[chunk, axis])
-            if reach < -1e-3:
-                inside = False
-                break
-        if inside:
-            out[found] = chunk
-            found += 1
+    for group in range(len(chunks.group_bounds)):
+        if _is_outside(chunks.group_bounds, group, view.planes):
+            continue
+        for chunk in range(group * GROUP, min(group * GROUP + GROUP, len(chunks.bounds))):
+            if not _is_outside(chunks.bounds, chunk, view.planes) and not _is_turned_away(chunks, chunk, view):
+                out[found] = chunk
+                found += 1
     return found
+
+
+@inlined
+def _is_outside(boxes: NDArray[np.float32], box: int, planes: NDArray[np.float64]) -> bool:
+    for k in range(6):
+        reach = planes[k, 3]
+        for axis in range(3):
+            normal = planes[k, axis]
+            reach += normal * (boxes[box, axis + 3] if normal > 0 else boxes[box, axis])
+        if reach < -1e-3:
+            return True
+    return False
+
+
+@inlined
+def _is_turned_away(chunks: Chunks, chunk: int, view: View) -> bool:
+    """True if every triangle of the chunk shows its back, by at least a millimetre.
+
+    OpenGL then culls it as well, or it is a sliver: rounding moves no vertex across that much.
+    """
+    along, reach, distance, size = 0.0, 0.0, 0.0, 0.0
+    for axis in range(3):
+        low, high = chunks.bounds[chunk, axis], chunks.bounds[chunk, axis + 3]
+        direction, half = chunks.cones[chunk, axis], 0.5 * (high - low)
+        away = 0.5 * (low + high) - view.eye[axis]
+        along += direction * away
+        reach += abs(direction) * half
+        distance += away * away
+        size += half * half
+    cosine, sine = chunks.cones[chunk, 3], chunks.cones[chunk, 4]
+    room = cosine * (along - reach) - sine * (np.sqrt(distance) + np.sqrt(size))
+    return along > reach and room > 1e-3 + view.relative
 
 
 @compiled

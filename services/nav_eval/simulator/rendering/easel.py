@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from nav_eval.simulator.rendering.camera import Camera
 from nav_eval.simulator.rendering.frame import Channel, Frame
 from nav_eval.simulator.rendering.gpu import Canvas
-from nav_eval.simulator.rendering.occlusion import TILE, metres_from_depth_buffer
+from nav_eval.simulator.rendering.occlusion import DepthPicture, metres_from_depth_buffer
 from nav_eval.simulator.rendering.pixels import look_up, without_alpha
 from nav_eval.simulator.rendering.shaders import COLOR, METRES, SURFACE
 
@@ -16,8 +16,7 @@ class Easel:
     def __init__(self, context: moderngl.Context, width: int, height: int, channels: frozenset[Channel]) -> None:
         self._channels = channels
         self.canvas = Canvas(context, (width, height), _outputs(channels))
-        self.metres = np.empty((height, width), dtype=np.float32)
-        self.tiles = np.empty((-(-height // TILE), -(-width // TILE)), dtype=np.float32)
+        self.depth = DepthPicture.over(np.empty((height, width), dtype=np.float32))
         self._rgba = np.empty((height, width, 4), dtype=np.uint8)
         self._raw = np.empty((height, width), dtype=np.uint32)
 

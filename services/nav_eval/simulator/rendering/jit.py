@@ -15,5 +15,5 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """A helper of compiled functions that is always expanded in place."""
-    return cast(Callable[P, R], numba.njit(inline="always", error_model="numpy")(function))
+    """A helper of compiled functions, expanded where it is called: a real call would count references."""
+    return cast(Callable[P, R], numba.njit(cache=True, forceinline=True, error_model="numpy")(function))

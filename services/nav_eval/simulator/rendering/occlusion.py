@@ -4,11 +4,14 @@ The test errs on the side of "may show": positions by `projection.SLACK` and the
 depths by the steps of the depth buffer. What it calls hidden loses the depth test at every pixel.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from nav_eval.simulator.rendering.chunks import CHUNK_TRIANGLES as LANES
-from nav_eval.simulator.rendering.jit import compiled
+from nav_eval.simulator.rendering.chunks import GROUP
+from nav_eval.simulator.rendering.jit import compiled, inlined
 from nav_eval.simulator.rendering.prepared import Chunks
 from nav_eval.simulator.rendering.projection import (
     GUARD,
@@ -24,8 +27,29 @@ from nav_eval.simulator.rendering.projection import (
 
 TILE = 8
 """Pixels. A tile knows the farthest depth in it, and hides whatever is farther."""
+BLOCK = 4
+"""Tiles. So does a block of 4 × 4 tiles."""
 TOLERANCE = 2e-5
 """Relative, for arithmetic in single precision."""
+
+
+class DepthPicture(NamedTuple):
+    """Depth at three resolutions."""
+
+    metres: NDArray[np.float32]
+    """Per pixel; 0 where there is nothing."""
+    tiles: NDArray[np.float32]
+    """The farthest in every tile; infinity where a pixel shows nothing."""
+    blocks: NDArray[np.float32]
+    """The farthest in every block of tiles."""
+
+    @classmethod
+    def over(cls, metres: NDArray[np.float32]) -> "DepthPicture":
+        """Room for what `summarise` fills."""
+        height, width = metres.shape
+        down, across = -(-height // TILE), -(-width // TILE)
+        tiles = np.empty((down, across), dtype=np.float32)
+        return cls(metres, tiles, np.empty((-(-down // BLOCK), -(-across // BLOCK)), dtype=np.float32))
 
 
 @compiled
@@ -41,23 +65,26 @@ def metres_from_depth_buffer(raw: NDArray[np.uint32], near: float, far: float, o
 
 
 @compiled
-def farthest_per_tile(depth: NDArray[np.float32], tiles: NDArray[np.float32]) -> None:
-    """The farthest depth of every 8 × 8 tile; a pixel without geometry (0) is infinitely far."""
-    height, width = depth.shape
+def summarise(picture: DepthPicture) -> None:
+    """Fill in the farthest depth of tiles and blocks."""
+    metres, tiles, blocks = picture.metres, picture.tiles, picture.blocks
+    height, width = metres.shape
     columns = np.empty(width, dtype=np.float32)
-    infinite = np.float32(np.inf)
+    nothing, infinite = np.float32(0.0), np.float32(np.inf)
+    blocks[:] = nothing
     for tile_y in range(tiles.shape[0]):
-        columns[:] = np.float32(0.0)
+        columns[:] = nothing
         for y in range(tile_y * TILE, min(tile_y * TILE + TILE, height)):
             for x in range(width):
-                value = depth[y, x]
-                value = infinite if value == np.float32(0.0) else value
+                value = metres[y, x]
+                value = infinite if value == nothing else value
                 columns[x] = value if value > columns[x] else columns[x]
         for tile_x in range(tiles.shape[1]):
-            farthest = np.float32(0.0)
+            farthest = nothing
             for x in range(tile_x * TILE, min(tile_x * TILE + TILE, width)):
                 farthest = max(farthest, columns[x])
             tiles[tile_y, tile_x] = farthest
+            blocks[tile_y // BLOCK, tile_x // BLOCK] = max(blocks[tile_y // BLOCK, tile_x // BLOCK], farthest)
 
 
 @compiled
@@ -66,8 +93,7 @@ def find_unhidden(
     known: NDArray[np.uint64],
     chunks: Chunks,
     view: View,
-    depth: NDArray[np.float32],
-    tiles: NDArray[np.float32],
+    picture: DepthPicture,
     spread: float,
     out: NDArray[np.uint64],
 ) -> int:
@@ -78,14 +104,21 @@ def find_unhidden(
     """
     found = 0
     window = new_window()
+    group, group_is_hidden = -1, False
     for i in range(len(indices)):
         chunk = indices[i]
+        out[chunk] = np.uint64(0)
+        if chunk // GROUP != group:
+            group = chunk // GROUP
+            longest = chunks.group_longest[group]
+            group_is_hidden = _box_is_hidden(chunks.group_bounds, group, longest, view, picture, spread)
+        if group_is_hidden:
+            continue
         count = chunks.first[chunk + 1] - chunks.first[chunk]
         rest = ~known[chunk]
         if count < 64:
             rest &= (np.uint64(1) << np.uint64(count)) - np.uint64(1)
-        out[chunk] = np.uint64(0)
-        if rest == 0 or _box_is_hidden(chunks.bounds[chunk], view, tiles, spread):
+        if rest == 0 or _box_is_hidden(chunks.bounds, chunk, chunks.longest[chunk], view, picture, spread):
             continue
         block = chunks.corners[chunk]
         project(block, count, view, spread, window)
@@ -97,22 +130,28 @@ def find_unhidden(
             if fate == UNCLEAR:
                 shows = not is_outside(block, lane, view.planes)
             else:
-                shows = not _triangle_is_hidden(window, lane, view, depth, tiles, spread)
+                shows = not _triangle_is_hidden(window, lane, view, picture, spread)
             if shows:
                 out[chunk] |= bit
                 found += 1
     return found
 
 
-@compiled
-def _box_is_hidden(bounds: NDArray[np.float32], view: View, tiles: NDArray[np.float32], spread: float) -> bool:
+@inlined
+def _box_is_hidden(
+    boxes: NDArray[np.float32], box: int, longest: float, view: View, picture: DepthPicture, spread: float
+) -> bool:
+    """True if the picture is nearer than the box wherever it may show.
+
+    A triangle may overshoot its own depth range once (see `project`), which its longest edge bounds.
+    """
     m = view.matrix
     left = top = nearest = np.inf
-    right = bottom = farthest = -np.inf
+    right = bottom = -np.inf
     for corner in range(8):
-        x = bounds[3 if corner & 1 else 0]
-        y = bounds[4 if corner & 2 else 1]
-        z = bounds[5 if corner & 4 else 2]
+        x = boxes[box, 3 if corner & 1 else 0]
+        y = boxes[box, 4 if corner & 2 else 1]
+        z = boxes[box, 5 if corner & 4 else 2]
         w = m[2, 0] * x + m[2, 1] * y + m[2, 2] * z + m[2, 3]
         if w <= GUARD:
             return False
@@ -120,39 +159,39 @@ def _box_is_hidden(bounds: NDArray[np.float32], view: View, tiles: NDArray[np.fl
         py = (m[1, 0] * x + m[1, 1] * y + m[1, 2] * z + m[1, 3]) / w
         left, right = min(left, px), max(right, px)
         top, bottom = min(top, py), max(bottom, py)
-        nearest, farthest = min(nearest, w), max(farthest, w)
+        nearest = min(nearest, w)
     slack = SLACK + spread + view.rounding / nearest
     if right + slack < 0 or bottom + slack < 0 or left - slack > view.width or top - slack > view.height:
         return True
-    closest = 2.0 / nearest - 1.0 / farthest + 4 * view.depth_step  # a triangle may overshoot by its own depth range
+    closest = 2.0 / nearest - 1.0 / (nearest + longest) + 4 * view.depth_step
     limit = 1.0 - TOLERANCE - view.relative / nearest
-    first_x, last_x = int(max(left - slack, 0.0)) // TILE, int(min(right + slack, view.width - 1.0)) // TILE
-    first_y, last_y = int(max(top - slack, 0.0)) // TILE, int(min(bottom + slack, view.height - 1.0)) // TILE
-    for tile_y in range(first_y, last_y + 1):
-        for tile_x in range(first_x, last_x + 1):
-            if closest * tiles[tile_y, tile_x] >= limit:
-                return False
-    return True
+    first_x, last_x = int(max(left - slack, 0.0)), int(min(right + slack, view.width - 1.0))
+    first_y, last_y = int(max(top - slack, 0.0)), int(min(bottom + slack, view.height - 1.0))
+    return _tiles_hide(picture, first_x, last_x, first_y, last_y, limit / closest)
 
 
-@compiled
+@inlined
 def _corner(window: Window, lane: int, corner: int) -> tuple[float, float, float]:
     at = 3 * corner * LANES + lane
     return float(window.points[at]), float(window.points[at + LANES]), float(window.points[at + 2 * LANES])
 
 
-@compiled
-def _triangle_is_hidden(
-    window: Window, lane: int, view: View, depth: NDArray[np.float32], tiles: NDArray[np.float32], spread: float
-) -> bool:
+@inlined
+def _triangle_is_hidden(window: Window, lane: int, view: View, picture: DepthPicture, spread: float) -> bool:
     """True if at every pixel that it may cover the picture is nearer than the triangle; tiles first."""
     ax, ay, aq = _corner(window, lane, 0)
     bx, by, bq = _corner(window, lane, 1)
     cx, cy, cq = _corner(window, lane, 2)
+    near_q = max(aq, bq, cq)
     step = 4 * view.depth_step
-    slack = SLACK + spread + view.rounding * max(aq, bq, cq)
-    limit = 1.0 - TOLERANCE - view.relative * max(aq, bq, cq)
-    closest = 2 * max(aq, bq, cq) - min(aq, bq, cq) + step  # see `project`
+    slack = SLACK + spread + view.rounding * near_q
+    limit = 1.0 - TOLERANCE - view.relative * near_q
+    closest = 2 * near_q - min(aq, bq, cq) + step  # see `project`
+    first_x, last_x = int(max(min(ax, bx, cx) - slack, 0.0)), int(min(max(ax, bx, cx) + slack, view.width - 1.0))
+    first_y, last_y = int(max(min(ay, by, cy) - slack, 0.0)), int(min(max(ay, by, cy) + slack, view.height - 1.0))
+    if _tiles_hide(picture, first_x, last_x, first_y, last_y, limit / closest):
+        return True
+
     area = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
     gx = ((bq - aq) * (cy - ay) - (cq - aq) * (by - ay)) / area
     gy = ((cq - aq) * (bx - ax) - (bq - aq) * (cx - ax)) / area
@@ -161,16 +200,11 @@ def _triangle_is_hidden(
     ab_room = -slack * (abs(bx - ax) + abs(by - ay))
     bc_room = -slack * (abs(cx - bx) + abs(cy - by))
     ca_room = -slack * (abs(ax - cx) + abs(ay - cy))
-    first_x, last_x = int(max(min(ax, bx, cx) - slack, 0.0)), int(min(max(ax, bx, cx) + slack, view.width - 1.0))
-    first_y, last_y = int(max(min(ay, by, cy) - slack, 0.0)), int(min(max(ay, by, cy) + slack, view.height - 1.0))
     for tile_y in range(first_y // TILE, last_y // TILE + 1):
         for tile_x in range(first_x // TILE, last_x // TILE + 1):
-            tile = tiles[tile_y, tile_x]
-            if closest * tile < limit:
-                continue
             middle_x, middle_y = (tile_x + 0.5) * TILE, (tile_y + 0.5) * TILE
             here = aq + gx * (middle_x - ax) + gy * (middle_y - ay) + steep * (0.5 * TILE + slack) + step
-            if here * tile < limit:
+            if min(here, closest) * picture.tiles[tile_y, tile_x] < limit:
                 continue
             for row in range(max(first_y, tile_y * TILE), min(last_y, tile_y * TILE + TILE - 1) + 1):
                 y = row + 0.5
@@ -183,7 +217,22 @@ def _triangle_is_hidden(
                     ):
                         continue
                     q = min(aq + gx * (x - ax) + gy * (y - ay) + steep * slack + step, closest)
-                    pixel = depth[row, column]
+                    pixel = picture.metres[row, column]
                     if pixel == 0.0 or q * pixel >= limit:
+                        return False
+    return True
+
+
+@inlined
+def _tiles_hide(picture: DepthPicture, first_x: int, last_x: int, first_y: int, last_y: int, distance: float) -> bool:
+    """True if everything in this range of pixels is nearer than `distance`; blocks first, then tiles."""
+    left, right, top, bottom = first_x // TILE, last_x // TILE, first_y // TILE, last_y // TILE
+    for block_y in range(top // BLOCK, bottom // BLOCK + 1):
+        for block_x in range(left // BLOCK, right // BLOCK + 1):
+            if picture.blocks[block_y, block_x] < distance:
+                continue
+            for y in range(max(top, block_y * BLOCK), min(bottom, block_y * BLOCK + BLOCK - 1) + 1):
+                for x in range(max(left, block_x * BLOCK), min(right, block_x * BLOCK + BLOCK - 1) + 1):
+                    if picture.tiles[y, x] >= distance:
                         return False
     return True

@@ -9,13 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nav_eval.scene.model import AlphaMode, Light, Material, Scene, Texture, Wrap
-from nav_eval.simulator.rendering.chunks import CHUNK_TRIANGLES, kd_chunks
+from nav_eval.simulator.rendering.chunks import (
+    blocks,
+    chunk_bounds,
+    group_boxes,
+    kd_chunks,
+    longest_edges,
+    normal_cones,
+)
 from nav_eval.simulator.rendering.errors import BadPreparedScene
 from nav_eval.simulator.rendering.prepared import VERTEX, Batch, Chunks, PreparedScene
 
 T = TypeVar("T", bound=np.generic)
 
-PREPARATION_VERSION = 1
+PREPARATION_VERSION = 2
 """Part of every digest: raise it when anything in this package changes what is prepared."""
 WHITE = 255
 BLACK = (0, 0, 0)
@@ -26,23 +33,16 @@ def prepare(scene: Scene) -> PreparedScene:
     """Batches, chunks and tints of a scene."""
     faces = _faces(scene)
     batches, batch_of_face = _batches(scene, faces)
-    order, chunk_first, chunk_batch = _chunk_faces(faces, batch_of_face, len(batches))
+    order, chunk_first, chunk_batch = _chunk_faces(faces, batch_of_face)
     faces = faces.take(order)
     surfaces, surface_of_face = _surfaces(scene, faces)
     vertices, triangles = _vertices(scene, faces, surface_of_face)
     points = vertices["position"][triangles]
-    chunks = Chunks(
-        first=_frozen(chunk_first),
-        batch=_frozen(chunk_batch),
-        bounds=_frozen(_bounds(points, chunk_first)),
-        corners=_frozen(_blocks(points, chunk_first)),
-        triangles=_frozen(triangles),
-    )
     return PreparedScene(
         digest=scene_digest(scene),
         triangle_count=len(scene.triangles),
         vertices=_frozen(vertices),
-        chunks=chunks,
+        chunks=_chunks(points, faces, triangles=triangles, first=chunk_first, batch=chunk_batch),
         batches=batches,
         textures=tuple(_without_mirrors(texture) for texture in scene.textures),
         surfaces=_frozen(surfaces),
@@ -82,6 +82,7 @@ class _Faces:
     is_back: NDArray[np.bool_]  #: F
     material: NDArray[np.uint16]  #: F
     centroids: NDArray[np.float32]  #: F × 3
+    normals: NDArray[np.float64]  #: F × 3, unit length, out of the triangle's plane
 
     def take(self, order: NDArray[np.int64]) -> "_Faces":
         return _Faces(*(getattr(self, name)[order] for name in self.__slots__))
@@ -91,17 +92,21 @@ def _faces(scene: Scene) -> _Faces:
     points = scene.positions.astype(np.float64)[scene.triangles]
     if not np.isfinite(points).all():
         raise BadPreparedScene(f"{scene.report.source or 'The scene'} has vertices that are not finite; read it again.")
-    doubled_area = np.linalg.norm(np.cross(points[:, 1] - points[:, 0], points[:, 2] - points[:, 0]), axis=1)
+    across = np.cross(points[:, 1] - points[:, 0], points[:, 2] - points[:, 0])
+    doubled_area = np.linalg.norm(across, axis=1)
     front = np.flatnonzero(doubled_area > 0)
     two_sided = np.array([material.double_sided for material in scene.materials], dtype=bool)
     back = front[two_sided[scene.triangle_material[front]]]
     source = np.concatenate([front, back])
+    normals = across[source] / doubled_area[source, None]
+    normals[len(front) :] *= -1
     return _Faces(
         corners=np.concatenate([scene.triangles[front], scene.triangles[back][:, ::-1]]),
         source=source,
         is_back=np.arange(len(source)) >= len(front),
         material=scene.triangle_material[source],
         centroids=points.mean(axis=1)[source].astype(np.float32),
+        normals=normals,
     )
 
 
@@ -141,19 +146,30 @@ def _tinted_materials(scene: Scene) -> NDArray[np.bool_]:
 
 
 def _chunk_faces(
-    faces: _Faces, batch_of_face: NDArray[np.int32], batch_count: int
+    faces: _Faces, batch_of_face: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
-    """The faces' new order, where each chunk starts in it, and the batch of each chunk."""
-    by_batch = np.argsort(batch_of_face, kind="stable")
-    edges = np.searchsorted(batch_of_face[by_batch], np.arange(batch_count + 1))
+    """The faces' new order, where each chunk starts in it, and the batch of each chunk.
+
+    A chunk holds one batch and one of six facings only: seen from behind it is rejected as a whole.
+    """
+    kind = batch_of_face.astype(np.int64) * 6 + _facings(faces.normals)
+    by_kind = np.argsort(kind, kind="stable")
+    kinds, edges = np.unique(kind[by_kind], return_index=True)
+    edges = np.append(edges, len(kind))
     orders, starts, chunk_batch = [], [np.zeros(1, dtype=np.int64)], []
-    for batch in range(batch_count):
-        members = by_batch[edges[batch] : edges[batch + 1]]
-        order, first = kd_chunks(faces.centroids[members])
-        orders.append(members[order])
-        starts.append(first[1:] + edges[batch])
-        chunk_batch.append(np.full(len(first) - 1, batch, dtype=np.int32))
+    for number, low, high in zip(kinds, edges[:-1], edges[1:], strict=True):
+        order, first = kd_chunks(faces.centroids[by_kind[low:high]])
+        orders.append(by_kind[low:high][order])
+        starts.append(first[1:] + low)
+        chunk_batch.append(np.full(len(first) - 1, number // 6, dtype=np.int32))
     return _joined(orders, np.int64), np.concatenate(starts), _joined(chunk_batch, np.int32)
+
+
+def _facings(normals: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Which of ±x, ±y, ±z a normal is closest to."""
+    axis = np.abs(normals).argmax(axis=1)
+    facings: NDArray[np.int64] = 2 * axis + (normals[np.arange(len(normals)), axis] < 0)
+    return facings
 
 
 def _joined(parts: Iterable[NDArray[T]], dtype: type[T]) -> NDArray[T]:
@@ -188,7 +204,9 @@ def _vertices(
 def _tints(scene: Scene, vertex: NDArray[np.uint32], material: NDArray[np.uint16]) -> NDArray[np.uint8]:
     """Factor on the texture's bytes. sRGB is nearly a power law, so encoding the factor encodes the product."""
     base = np.array([material.base_color for material in scene.materials], dtype=np.float64).reshape(-1, 4)
+    glow = np.array([material.emissive for material in scene.materials], dtype=np.float64).reshape(-1, 3)
     tint = scene.colors[vertex] / 255.0 * base[material]
+    tint[:, :3] += glow[material]
     tint[:, :3] = srgb_encoded(tint[:, :3])
     return np.round(np.clip(tint, 0.0, 1.0) * 255).astype(np.uint8)
 
@@ -217,22 +235,27 @@ def srgb_encoded(linear: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(clipped <= 0.0031308, clipped * 12.92, 1.055 * clipped ** (1 / 2.4) - 0.055)
 
 
-def _bounds(points: NDArray[np.float32], chunk_first: NDArray[np.int64]) -> NDArray[np.float32]:
-    if len(points) == 0:
-        return np.empty((0, 6), dtype=np.float32)
-    lower = np.minimum.reduceat(points.min(axis=1), chunk_first[:-1])
-    upper = np.maximum.reduceat(points.max(axis=1), chunk_first[:-1])
-    return np.concatenate([lower, upper], axis=1)
-
-
-def _blocks(points: NDArray[np.float32], chunk_first: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Coordinates by chunk and lane; lanes that a chunk does not fill are never looked at."""
-    sizes = np.diff(chunk_first)
-    chunk = np.repeat(np.arange(len(sizes)), sizes)
-    lane = np.arange(len(points)) - np.repeat(chunk_first[:-1], sizes)
-    blocks = np.zeros((len(sizes), 9, CHUNK_TRIANGLES), dtype=np.float32)
-    blocks[chunk, :, lane] = points.reshape(-1, 9)
-    return blocks.reshape(len(sizes), 9 * CHUNK_TRIANGLES)
+def _chunks(
+    points: NDArray[np.float32],
+    faces: _Faces,
+    *,
+    triangles: NDArray[np.uint32],
+    first: NDArray[np.int64],
+    batch: NDArray[np.int32],
+) -> Chunks:
+    bounds, longest = chunk_bounds(points, first), longest_edges(points, first)
+    group_bounds, group_longest = group_boxes(bounds, longest)
+    return Chunks(
+        first=_frozen(first),
+        batch=_frozen(batch),
+        bounds=_frozen(bounds),
+        cones=_frozen(normal_cones(faces.normals, first)),
+        longest=_frozen(longest),
+        group_bounds=_frozen(group_bounds),
+        group_longest=_frozen(group_longest),
+        corners=_frozen(blocks(points, first)),
+        triangles=_frozen(triangles),
+    )
 
 
 def _frozen(array: NDArray[T]) -> NDArray[T]:

@@ -36,6 +36,14 @@ class Chunks(NamedTuple):
     """C, never decreasing."""
     bounds: NDArray[np.float32]
     """C × 6, lower and upper corner."""
+    cones: NDArray[np.float32]
+    """C × 5: a direction, and cosine and sine of the angle around it that holds all normals of the chunk."""
+    longest: NDArray[np.float32]
+    """C, metres of the longest edge."""
+    group_bounds: NDArray[np.float32]
+    """The same boxes for every GROUP chunks in a row,"""
+    group_longest: NDArray[np.float32]
+    """and the same lengths."""
     corners: NDArray[np.float32]
     """C × (9 · 64), the coordinates of the triangles' corners: first all x of corner a, lane by lane, then all y, …"""
     triangles: NDArray[np.uint32]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nav_eval.simulator.rendering.camera import Camera
 from nav_eval.simulator.rendering.chunks import CHUNK_TRIANGLES as LANES
-from nav_eval.simulator.rendering.jit import compiled
+from nav_eval.simulator.rendering.jit import compiled, inlined
 
 SLACK = 1.0 / 32.0
 """Pixels. OpenGL snaps vertices to 1/256 of a pixel; this is far more."""
@@ -38,7 +38,7 @@ class View(NamedTuple):
     turn: NDArray[np.float32]
     """The same without the translation, for points relative to the eye."""
     planes: NDArray[np.float64]
-    """6 × 4, pointing inwards."""
+    """6 × 4, pointing inwards; the near plane first, as it rejects most."""
     eye: NDArray[np.float64]
     width: int
     height: int
@@ -59,7 +59,7 @@ class View(NamedTuple):
         return cls(
             matrix=matrix,
             turn=matrix[:, :3].astype(np.float32),
-            planes=np.concatenate([clip[3] + clip[:3], clip[3] - clip[:3]]),
+            planes=np.concatenate([clip[3] + clip[2::-1], clip[3] - clip[2::-1]]),
             eye=np.asarray(camera.position, dtype=np.float64),
             width=camera.width,
             height=camera.height,
@@ -83,7 +83,7 @@ def new_window() -> Window:
     return Window(np.empty(9 * LANES, dtype=np.float32), np.empty(LANES, dtype=np.uint8))
 
 
-@compiled
+@inlined
 def project(block: NDArray[np.float32], count: int, view: View, spread: float, window: Window) -> None:
     """Fill `window` for the first `count` lanes; `spread` widens every triangle by that many pixels.
 
@@ -148,7 +148,7 @@ def project(block: NDArray[np.float32], count: int, view: View, spread: float, w
         points[6 * LANES + i], points[7 * LANES + i], points[8 * LANES + i] = cpx, cpy, cq
 
 
-@compiled
+@inlined
 def is_outside(block: NDArray[np.float32], lane: int, planes: NDArray[np.float64]) -> bool:
     """True if all three corners lie beyond one plane of the view, with room to spare."""
     for k in range(6):

@@ -22,7 +22,7 @@ from nav_eval.simulator.rendering.device import Device
 from nav_eval.simulator.rendering.easel import Easel
 from nav_eval.simulator.rendering.frame import Channel, Frame
 from nav_eval.simulator.rendering.gpu import Run, SceneOnGpu
-from nav_eval.simulator.rendering.occlusion import farthest_per_tile, find_unhidden
+from nav_eval.simulator.rendering.occlusion import DepthPicture, find_unhidden, summarise
 from nav_eval.simulator.rendering.preparation import prepare
 from nav_eval.simulator.rendering.prepared import PreparedScene
 from nav_eval.simulator.rendering.projection import View
@@ -77,7 +77,7 @@ class Renderer:
         with self.device.context:
             shot = self._shot(camera, wanted, frame)
             self._paint(shot)
-            shot.easel.deliver(frame, self.prepared.surfaces, depth_is_there=shot.metres_are_final)
+            shot.easel.deliver(frame, self.prepared.surfaces, depth_is_there=shot.depth_is_current)
         return frame
 
     def render_views(self, cameras: Iterable[Camera], channels: Iterable[Channel]) -> list[Frame]:
@@ -111,8 +111,10 @@ class Renderer:
         if key not in self._easels:
             self._easels[key] = Easel(self.device.context, camera.width, camera.height, channels)
         easel = self._easels[key]
-        metres = frame.depth if frame.depth is not None and Channel.DEPTH in channels else easel.metres
-        return _Shot(camera, View.of(camera, self._size), easel, metres)
+        depth = easel.depth
+        if frame.depth is not None and Channel.DEPTH in channels:
+            depth = depth._replace(metres=frame.depth)
+        return _Shot(camera, View.of(camera, self._size), easel, depth)
 
     def _paint(self, shot: "_Shot") -> None:
         context = self.device.context
@@ -134,7 +136,7 @@ class Renderer:
     def _chunks_in_view(self, view: View) -> NDArray[np.int32]:
         if not self._culling:
             return self._every_chunk
-        return self._in_view[: chunks_in_view(self.prepared.chunks.bounds, view.planes, self._in_view)]
+        return self._in_view[: chunks_in_view(self.prepared.chunks, view, self._in_view)]
 
     def _draw_what_shows(self, shot: "_Shot", chunks: NDArray[np.int32]) -> None:
         """Draw what is believed visible, then whatever the resulting depth does not prove hidden."""
@@ -146,7 +148,7 @@ class Renderer:
         self._read_depth(shot)
         if self._find(shot, chunks, words):
             self._complete(shot, chunks, words)
-            shot.metres_are_final = False
+            shot.depth_is_current = False
             if is_known:
                 self._sets.words[chunks] |= self._found_words[chunks]
         if not is_known:
@@ -179,8 +181,7 @@ class Renderer:
 
     def _find(self, shot: "_Shot", chunks: NDArray[np.int32], known: NDArray[np.uint64], *, spread: float = 0.0) -> int:
         """Put the triangles outside `known` that may show into `_found_words`."""
-        tiles, scene = shot.easel.tiles, self.prepared.chunks
-        return find_unhidden(chunks, known, scene, shot.view, shot.metres, tiles, spread, self._found_words)
+        return find_unhidden(chunks, known, self.prepared.chunks, shot.view, shot.depth, spread, self._found_words)
 
     def _draw(self, shot: "_Shot", chunks: NDArray[np.int32], words: NDArray[np.uint64]) -> None:
         self._gpu.draw(self._load(shot, chunks, words), shot.easel.canvas.outputs)
@@ -210,16 +211,16 @@ class Renderer:
         self.device.context.enable(moderngl.BLEND)
         self.device.context.blend_func = moderngl.SRC_ALPHA, moderngl.ONE_MINUS_SRC_ALPHA
         self._gpu.draw(_runs_of_equal(batches[order]), shot.easel.canvas.outputs)
-        shot.metres_are_final = False
+        shot.depth_is_current = False
 
     def _settle_depth(self, shot: "_Shot") -> None:
-        if not shot.metres_are_final:
+        if not shot.depth_is_current:
             self._read_depth(shot)
 
     def _read_depth(self, shot: "_Shot") -> None:
-        shot.easel.read_metres(shot.camera, shot.metres)
-        farthest_per_tile(shot.metres, shot.easel.tiles)
-        shot.metres_are_final = True
+        shot.easel.read_metres(shot.camera, shot.depth.metres)
+        summarise(shot.depth)
+        shot.depth_is_current = True
 
 
 @dataclass(slots=True, eq=False)
@@ -229,8 +230,8 @@ class _Shot:
     camera: Camera
     view: View
     easel: Easel
-    metres: NDArray[np.float32]  #: depth of what has been drawn so far, where it has been read
-    metres_are_final: bool = False
+    depth: DepthPicture  #: of what had been drawn when it was read
+    depth_is_current: bool = False
 
 
 def _runs_of_equal(batches: NDArray[np.int32]) -> list[Run]:

@@ -24,6 +24,10 @@ _CHUNKS: dict[str, tuple[np.dtype[Any], int]] = {
     "first": (np.dtype(np.int64), 1),
     "batch": (np.dtype(np.int32), 1),
     "bounds": (np.dtype(np.float32), 2),
+    "cones": (np.dtype(np.float32), 2),
+    "longest": (np.dtype(np.float32), 1),
+    "group_bounds": (np.dtype(np.float32), 2),
+    "group_longest": (np.dtype(np.float32), 1),
     "corners": (np.dtype(np.float32), 2),
     "triangles": (np.dtype(np.uint32), 2),
 }
