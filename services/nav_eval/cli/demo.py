@@ -30,7 +30,12 @@ def demo(
     """Generate houses and episodes, let four agents play them, verify every run, print the board."""
     from rich.console import Console
 
+    from nav_eval.cache import cache_folder
+    from nav_eval.config import load_benchmark
+    from nav_eval.evaluation.generation import ensure_generated
+
     console = Console()
+    ensure_generated(load_benchmark(benchmark), cache=cache_folder(), say=lambda text: typer.echo(text, err=True))
     entries = [_entry(name, console, out=out, benchmark=benchmark, episodes=episodes) for name in AGENTS]
     console.print(_board(entries))
     console.print(f"Runs with every action and pose: {out}. Look at one: nav-eval report {out / 'keyword'}")

@@ -26,11 +26,13 @@ def evaluate(
     from rich.console import Console
 
     from nav_eval.config import load_benchmark
+    from nav_eval.evaluation.generation import ensure_generated
     from nav_eval.evaluation.orchestrator import EvaluationOrchestrator
     from nav_eval.evaluation.terminal import print_report
 
     chosen = [*(overrides or []), *([f"dataset.episodes={episodes}"] if episodes else [])]
     config = load_benchmark(benchmark, overrides=chosen)
+    ensure_generated(config, cache=cache_folder(), say=lambda text: typer.echo(text, err=True))
     folder = out or Path(config.output.log_dir)
     orchestrator = EvaluationOrchestrator(cache=cache_folder(), workers=workers)
     with progress_bar() as progress:
