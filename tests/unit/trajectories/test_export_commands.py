@@ -10,6 +10,8 @@ from typer.testing import CliRunner
 from nav_eval.cli import app
 from nav_eval.dataset.trajectory import TrajectoryDataset
 
+pytestmark = pytest.mark.slow
+
 
 def test_from_a_benchmark_to_a_dataset(room_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NAV_EVAL_CACHE", str(tmp_path / "cache"))

@@ -73,6 +73,7 @@ def test_json_lines_are_the_trajectories(mixed_run: Path, export: Export) -> Non
     assert all(json.loads(line)["length"] for line in out.read_text().splitlines())
 
 
+@pytest.mark.slow
 def test_hdf5_holds_exactly_what_is_seen(oracle_run: Path, export: Export, tmp_path: Path) -> None:
     sensors = ["rgb_front", "depth_front", "semantic_front", "pose"]
     out = export(oracle_run, "hdf5", out="set.hdf5", sensors=sensors)
@@ -149,6 +150,7 @@ def test_lerobot_v3_describes_itself(mixed_run: Path, lerobot_v3: Path, tmp_path
     assert pq.read_table(out / "meta/subtasks.parquet")["__index_level_0__"].to_pylist() == ["chair"]
 
 
+@pytest.mark.slow
 def test_lerobot_v21(mixed_run: Path, export: Export, tmp_path: Path) -> None:
     out = export(mixed_run, "lerobot-v2.1", sensors=["rgb_left"])
     info = json.loads((out / "meta/info.json").read_text())
@@ -169,6 +171,7 @@ def test_lerobot_v21(mixed_run: Path, export: Export, tmp_path: Path) -> None:
         assert np.array(stats[index]["stats"][FIRST_IMAGE]["mean"]).shape == (3, 1, 1)
 
 
+@pytest.mark.slow
 def test_minari(mixed_run: Path, export: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     minari = pytest.importorskip("minari")
     out = export(mixed_run, "minari", sensors=["rgb_front", "depth_front"], name="room demo")
