@@ -21,7 +21,7 @@ def _views(house: House, room_id: str, count: int) -> list[Camera]:
     return [Camera.looking(eye, yaw=yaw, pitch=pitch, width=320, height=240) for yaw in turns for pitch in (-0.5, 0.3)]
 
 
-@pytest.mark.parametrize("case", [(1, "flat_1", "seen"), (3, "duplex_3", "seen")])
+@pytest.mark.parametrize("case", [(1, "flat_1", "seen"), pytest.param((3, "duplex_3", "seen"), marks=pytest.mark.slow)])
 def test_no_pixel_looks_past_the_house(house: HouseMaker, case: tuple[int, str, str]) -> None:
     made = house(*case)
     with Renderer(made.scene) as renderer:

@@ -21,7 +21,7 @@ from nav_eval.scene.model import AlphaMode, Scene
 from nav_eval.scene.navigation import AgentShape, build_navigation
 
 HouseMaker = Callable[..., House]
-CASES = [(1, "flat_1", "seen"), (2, "flat_3", "unseen"), (3, "duplex_3", "seen")]
+CASES = [(1, "flat_1", "seen"), (2, "flat_2", "unseen"), (3, "duplex_3", "seen")]
 ARRAYS = (
     "positions",
     "normals",
@@ -120,7 +120,7 @@ def test_rooms_have_what_makes_them_recognisable(house: HouseMaker) -> None:
 
 def test_colour_words_are_what_is_seen(house: HouseMaker) -> None:
     """The mean colour of an object's body is nearest to a shade of the colour that is said."""
-    scene = house(2, "flat_3", "unseen").scene
+    scene = house(2, "flat_2", "unseen").scene
     said = {item.object_id: item.attributes["colour"] for item in scene.semantics.objects}
     bodies = [number for number, material in enumerate(scene.materials) if slot_of(material) == "body"]
     own = np.isin(scene.triangle_material, bodies)
@@ -137,7 +137,7 @@ def test_colour_words_are_what_is_seen(house: HouseMaker) -> None:
         if "floor tiles" not in material.name:  # checkered ones have two colours
             assert {seen, said[owner]} in ({seen}, {"yellow", "gold"}, {"white", "light grey"}), material.name
             checked += 1
-    assert checked > 100
+    assert checked > 60
 
 
 def test_the_same_seed_gives_the_same_house(house: HouseMaker) -> None:
