@@ -1,0 +1,206 @@
+"""A whole installation goes into a folder and comes back, on the other database, too."""
+
+import json
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from nav_eval_store import (
+    backup,
+    boards,
+    deliveries,
+    export,
+    migrate,
+    organising,
+    ranking,
+    submissions,
+    teams,
+    tokens,
+    work,
+)
+from nav_eval_store.blobs import BlobStore
+from nav_eval_store.database import Database
+from nav_eval_store.errors import BackupError
+from nav_eval_store.models import AuditEvent, Base, Team
+from support.challenge import GENEROUS, TEST, Challenge, competition_config, line, user
+
+pytestmark = pytest.mark.integration
+
+
+def lived_in(database: Database, blobs: BlobStore) -> Challenge:
+    """An installation with a bit of everything."""
+    cup = Challenge(database, competition_config({**GENEROUS, "baselines": [{"name": "Random", "agent": "b:r"}]}))
+    red, blue = cup.team("Red"), cup.team("Blue")
+    with database.begin() as session:
+        teams.rename_team(session, session.get_one(Team, blue), "Blue \u2603", actor=TEST)
+    first = cup.complete(red, {"tar": 0.5, "isr": 0.25, "csr": 0.1, "cgt": 1 / 3})
+    cup.complete(blue)
+    cup.do(lambda session: organising.hide(session, first, actor=TEST, reason="why not"))
+    running = cup.queue(red, shards=[["a", "b"], ["c", "d"]])
+    lease = cup.claim_of(running)
+    cup.do(lambda session: work.record_episode(session, lease, line("a"), replay_key=f"replays/{running}/a.json"))
+    blobs.put(f"replays/{running}/a.json", line("a", actions=["stop"]))
+    blobs.put("images/x", b"\x00\xff" * 1000)
+    with database.begin() as session:
+        deliveries.add_webhook(session, session.get_one(Team, red), "https://example.org", actor=TEST)
+        tokens.issue(session, user(session, "ada"), "laptop", actor=TEST)
+        again = organising.reevaluate_all(session, cup.phase(session), actor=TEST, reason="to be sure")
+        assert again
+    cup.start(red)
+    with database.read() as session:
+        phase = cup.phase(session).id
+    ranking.rank(database, phase)
+    return cup
+
+
+def contents(database: Database) -> dict[str, list[object]]:
+    with database.read() as session:
+        return {
+            table.name: [tuple(row) for row in session.execute(select(table).order_by(*table.primary_key.columns))]
+            for table in Base.metadata.sorted_tables
+        }
+
+
+@pytest.mark.parametrize("target", ["sqlite", "postgresql"])
+def test_everything_comes_back(database, new_database, target: str, tmp_path: Path) -> None:
+    blobs, other_blobs = BlobStore(tmp_path / "blobs"), BlobStore(tmp_path / "other")
+    cup = lived_in(database, blobs)
+    written = backup.backup(database, blobs, tmp_path / "backup")
+    assert written.blobs == 2
+    assert written.tables["submissions"].rows == 6
+    other = new_database(target)
+    backup.restore(other, other_blobs, tmp_path / "backup")
+    assert contents(other) == contents(database)
+    assert {(b.key, b.size) for b in other_blobs.list()} == {(b.key, b.size) for b in blobs.list()}
+    assert other_blobs.get("images/x") == b"\x00\xff" * 1000
+    assert migrate.differences(other) == []
+    life_goes_on(cup, other)
+
+
+def life_goes_on(cup: Challenge, database: Database) -> None:
+    """New rows follow the restored ones: numbers continue, leases hold, boards are the same."""
+    cup.database = database
+    with database.read() as session:
+        board = boards.leaderboard(session, cup.phase(session))
+        assert [row.team for row in board.rows] == ["Blue \u2603"]
+        newest = session.scalars(select(AuditEvent.id).order_by(AuditEvent.id.desc())).first()
+    green = cup.team("Green")
+    cup.complete(green, {"tar": 1.0, "isr": 1.0, "csr": 1.0, "cgt": 1.0})
+    with database.read() as session:
+        assert (session.scalars(select(AuditEvent.id).order_by(AuditEvent.id.desc())).first() or 0) > (newest or 0)
+        assert boards.leaderboard(session, cup.phase(session)).rows[0].team == "Green"
+
+
+def test_the_folder_is_for_its_owner_only(database, tmp_path: Path) -> None:
+    backup.backup(database, BlobStore(tmp_path / "blobs"), tmp_path / "backup")
+    assert (tmp_path / "backup").stat().st_mode & 0o077 == 0
+
+
+def test_a_database_in_use_is_not_overwritten(database, tmp_path: Path) -> None:
+    blobs = BlobStore(tmp_path / "blobs")
+    lived_in(database, blobs)
+    backup.backup(database, blobs, tmp_path / "backup")
+    before = contents(database)
+    with pytest.raises(BackupError, match="in use"):
+        backup.restore(database, blobs, tmp_path / "backup")
+    with pytest.raises(BackupError, match="not empty"):
+        backup.backup(database, blobs, tmp_path / "backup")
+    assert contents(database) == before
+
+
+def damage_row(folder: Path) -> None:
+    file = folder / "tables" / "teams.jsonl"
+    file.write_text(file.read_text().replace("Red", "Rad"))
+
+
+def damage_missing(folder: Path) -> None:
+    (folder / "tables" / "teams.jsonl").unlink()
+
+
+def damage_version(folder: Path) -> None:
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps(manifest | {"revision": "0000"}))
+
+
+def damage_manifest(folder: Path) -> None:
+    (folder / "manifest.json").write_text("{}")
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (damage_row, "not as it was written"),
+        (damage_missing, "not a whole backup"),
+        (damage_version, "version 0000"),
+        (damage_manifest, "manifest.json"),
+    ],
+)
+def test_a_damaged_backup_changes_nothing(new_database, tmp_path: Path, damage, message: str) -> None:
+    source, blobs = new_database("sqlite"), BlobStore(tmp_path / "blobs")
+    migrate.upgrade(source)
+    lived_in(source, blobs)
+    backup.backup(source, blobs, tmp_path / "backup")
+    damage(tmp_path / "backup")
+    target = new_database("sqlite")
+    with pytest.raises(BackupError, match=message):
+        backup.restore(target, blobs, tmp_path / "backup")
+    if migrate.current(target):
+        assert all(not rows for rows in contents(target).values())
+
+
+def test_a_competition_is_exported_with_every_number(database, tmp_path: Path) -> None:
+    blobs = BlobStore(tmp_path / "blobs")
+    cup = Challenge(database)
+    red = cup.team("Red")
+    with database.begin() as session:
+        user(session, "eve", email="eve@example.org")
+    submission = cup.queue(red)
+    lease = cup.claim_of(submission)
+    whole = line("a", actions=["stop"], trajectory=[[0, 0, 0]])
+    key = blobs.put(f"replays/{submission}/a.json", whole + b"\n").key
+    cup.do(lambda session: work.record_episode(session, lease, whole, replay_key=key))
+    cup.play(lease)
+    cup.do(lambda session: work.finish_shard(session, lease))
+    cup.score(submission)
+    with database.snapshot() as session:
+        files = {
+            file.path: b"".join(file.chunks)
+            for file in export.export_competition(session, cup.competition(session), blobs)
+        }
+    assert set(files) == {
+        "competition.json",
+        "phases/dev/board.json",
+        "phases/dev/board.csv",
+        "teams.jsonl",
+        "submissions.jsonl",
+        "ledger.jsonl",
+        "audit.jsonl",
+        f"episodes/{submission}.jsonl",
+    }
+    assert json.loads(files["competition.json"])["name"] == "cup"
+    episodes = [json.loads(text) for text in files[f"episodes/{submission}.jsonl"].splitlines()]
+    assert [episode["episode_id"] for episode in episodes] == ["a", "b", "c", "d"]
+    assert episodes[0] == json.loads(whole), "with its actions, for replay"
+    assert json.loads(files["phases/dev/board.json"])["rows"][0]["team"] == "Red"
+    assert b"eve@example.org" not in b"".join(files.values())
+
+
+def test_exported_episodes_give_the_same_scores(database, tmp_path: Path) -> None:
+    """Anybody can recompute a row: the engine reads the exported lines and gets the board's numbers."""
+    from nav_eval.evaluation.aggregation import FinalAggregator
+    from nav_eval.evaluation.results import EpisodeOutcome, read_results
+
+    cup = Challenge(database)
+    values = {"a": 0.123456789, "b": 1 / 3, "c": 0.0, "d": 0.9}
+    submission = cup.complete(
+        cup.team("Red"), lambda episode: {"tar": values[episode], "isr": 1.0, "csr": 0.5, "cgt": 0.1}
+    )
+    with database.snapshot() as session:
+        files = {f.path: b"".join(f.chunks) for f in export.export_competition(session, cup.competition(session))}
+        expected = boards.scores_of(session, submissions.get(session, submission), boards.Audience.ORGANISER)
+    (tmp_path / "episodes.jsonl").write_bytes(files[f"episodes/{submission}.jsonl"])
+    engine = FinalAggregator().aggregate(read_results(tmp_path / "episodes.jsonl", EpisodeOutcome)).metrics
+    assert expected is not None
+    for name, statistics in engine.items():
+        assert expected[name].mean == statistics.mean

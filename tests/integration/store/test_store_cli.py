@@ -1,0 +1,109 @@
+"""`nav-eval admin` and `nav-eval competition`, as an organiser types them."""
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from nav_eval_store import tokens
+from nav_eval_store.cli import admin, competition
+from nav_eval_store.errors import DangerousChange, NotFound, SchemaOutdated
+from nav_eval_store.settings import StoreSettings
+
+pytestmark = pytest.mark.integration
+
+DEMO = Path(__file__).parents[3] / "configs" / "competitions" / "demo.yaml"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("NAV_EVAL_DATABASE", "NAV_EVAL_BLOBS", "NAV_EVAL_DATABASE_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("NAV_EVAL_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def run(app, *arguments: str) -> str:
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_from_nothing_to_a_competition(home: Path, tmp_path: Path) -> None:
+    with pytest.raises(SchemaOutdated, match="admin migrate"):
+        run(admin, "status")
+    assert "before none" in run(admin, "migrate")
+    assert "already" in run(admin, "migrate")
+    secret = run(admin, "create-organiser", "ada", "--email", "ada@example.org").strip()
+    assert run(competition, "apply", str(DEMO)) == "demo: created.\n"
+    assert run(competition, "apply", str(DEMO)) == "demo: as it was.\n"
+    changed = tmp_path / "changed.yaml"
+    changed.write_text(DEMO.read_text().replace("per_day: 100", "per_day: 9"))
+    would = run(competition, "apply", str(changed), "--dry-run")
+    assert "phases.dev.quota.per_day: 100 → 9" in would
+    assert "would be" in would
+    assert "100 → 9" in run(competition, "apply", str(changed)), "the dry run changed nothing"
+    assert "demo" in run(competition, "list")
+    assert "0.4·tar" in run(competition, "show", "demo")
+    assert "version" in run(admin, "status")
+    with pytest.raises(NotFound, match="nope"):
+        run(competition, "show", "nope")
+    database = StoreSettings.from_environment().open_database()
+    with database.read() as session:
+        assert tokens.verify(session, secret).user.name == "ada"
+    database.dispose()
+
+
+def test_tokens_from_the_shell(home: Path) -> None:
+    run(admin, "migrate")
+    run(admin, "create-organiser", "ada")
+    secret = run(admin, "token", "ada", "--days", "3", "--scope", "read").strip()
+    assert re.fullmatch(r"nve_[a-z2-7]{8}_[A-Za-z0-9_-]{43}", secret)
+    database = StoreSettings.from_environment().open_database()
+    with database.read() as session:
+        assert tokens.verify(session, secret).scopes == ["read"]
+    database.dispose()
+
+
+def test_an_installation_moves(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new_database) -> None:
+    run(admin, "migrate")
+    run(competition, "apply", str(DEMO))
+    StoreSettings.from_environment().open_blobs().put("logs/x", b"hello")
+    assert "1 blobs (5 bytes)" in run(admin, "backup", str(tmp_path / "backup"))
+    secret_file = tmp_path / "database.txt"
+    secret_file.write_text(new_database("postgresql").url.render_as_string(hide_password=False) + "\n")
+    monkeypatch.setenv("NAV_EVAL_DATABASE_FILE", str(secret_file))
+    monkeypatch.setenv("NAV_EVAL_BLOBS", str(tmp_path / "blobs"))
+    assert "are back" in run(admin, "restore", str(tmp_path / "backup"))
+    assert "demo" in run(competition, "list")
+    assert StoreSettings.from_environment().open_blobs().get("logs/x") == b"hello"
+
+
+def test_a_dangerous_change_needs_to_be_allowed(home: Path, tmp_path: Path) -> None:
+    from nav_eval_store import competitions, submissions, teams, users
+    from support.challenge import TEST
+
+    run(admin, "migrate")
+    run(competition, "apply", str(DEMO))
+    database = StoreSettings.from_environment().open_database()
+    with database.begin() as session:
+        cup = competitions.competition_named(session, "demo")
+        red = users.create_user(session, "red", actor=TEST)
+        team = teams.create_team(session, cup, "Red", captain=red, actor=TEST)
+        submissions.start(session, cup.phases[0], team, user=red, actor=TEST)
+    database.dispose()
+    changed = tmp_path / "changed.yaml"
+    changed.write_text(DEMO.read_text().replace("logs: team", "logs: public"))
+    with pytest.raises(DangerousChange, match=r"visibility\.logs"):
+        run(competition, "apply", str(changed))
+    assert "! phases.dev.visibility.logs" in run(competition, "apply", str(changed), "--allow-dangerous")
+
+
+def test_where_things_are_kept() -> None:
+    settings = StoreSettings.from_environment({"NAV_EVAL_HOME": "/srv/nav"})
+    assert settings == StoreSettings(database="sqlite:////srv/nav/nav-eval.db", blobs="/srv/nav/blobs")
+    settings = StoreSettings.from_environment(
+        {"NAV_EVAL_DATABASE": "postgresql://db/nav", "NAV_EVAL_BLOBS": "s3://b/x"}
+    )
+    assert settings == StoreSettings(database="postgresql://db/nav", blobs="s3://b/x")
