@@ -21,6 +21,10 @@ class Subject(NamedTuple):
     submission_id: UUID | None = None
 
 
+NOTHING = Subject()
+"""No particular subject: all of them."""
+
+
 def about(thing: Competition | Phase | Team | Submission | None) -> Subject:
     """The ids by which a thing is found again."""
     match thing:
@@ -40,7 +44,7 @@ def record(
     session: Session,
     actor: Actor,
     action: str,
-    subject: Subject = Subject(),  # noqa: B008
+    subject: Subject = NOTHING,
     *,
     reason: str | None = None,
     **details: Any,  # noqa: ANN401
@@ -62,7 +66,7 @@ def record(
 def listing(
     session: Session,
     *,
-    subject: Subject = Subject(),  # noqa: B008
+    subject: Subject = NOTHING,
     actions: Sequence[str] = (),
     after: str | None = None,
     limit: int = 100,

@@ -47,6 +47,7 @@ class Row:
     shares_with: UUID | None  #: submission that heads the group of this rank; None where it is this one
     p_value: float | None  #: of the difference from it
     verified_at: datetime | None
+    outdated: bool  #: evaluated by other rules than the phase has now; to be evaluated again
     visibility: Visibility
     reason: str | None  #: why it is not shown to all
 
@@ -82,7 +83,8 @@ def leaderboard(session: Session, phase: Phase, viewer: Viewer = ANYBODY) -> Boa
     ranks = {entry.submission_id: entry.rank for entry in entries} if ranked else provisional_ranks(phase, entries)
 
     def row(entry: Entry, rank: int | None) -> Row:
-        return _row(entry, rank, cells.get(entry.submission_id, {}), counts[entry.team_id], ranked=ranked)
+        values = cells.get(entry.submission_id, {})
+        return _row(entry, rank, values, counts[entry.team_id], ranked=ranked, rules=phase.rules_digest)
 
     return Board(
         version=phase.board_version,
@@ -121,7 +123,7 @@ def _best_first(phase: Phase) -> tuple[ColumnExpressionArgument[Any], ...]:
     return case((Entry.score.is_(None), 1), else_=0), by_score, Entry.submitted_at, Entry.submission_id
 
 
-_NAMES = (joinedload(Entry.team), joinedload(Entry.submission).load_only(Submission.title))
+_NAMES = (joinedload(Entry.team), joinedload(Entry.submission).load_only(Submission.title, Submission.rules_digest))
 
 
 def _shown(phase: Phase) -> tuple[ColumnElement[bool], ...]:
@@ -178,7 +180,9 @@ def is_ranked(entry: Entry) -> bool:
     return entry.team.kind is not TeamKind.UPPER_BOUND and is_valid(entry.score)
 
 
-def _row(entry: Entry, rank: int | None, metrics: Mapping[str, Cell], completed: int, *, ranked: bool) -> Row:
+def _row(
+    entry: Entry, rank: int | None, metrics: Mapping[str, Cell], completed: int, *, ranked: bool, rules: str
+) -> Row:
     disqualified = entry.team.status is TeamStatus.DISQUALIFIED
     return Row(
         rank=rank,
@@ -194,6 +198,7 @@ def _row(entry: Entry, rank: int | None, metrics: Mapping[str, Cell], completed:
         shares_with=entry.shares_with if ranked else None,
         p_value=entry.p_value if ranked else None,
         verified_at=entry.verified_at,
+        outdated=entry.submission.rules_digest != rules,
         visibility=Visibility.DISQUALIFIED if disqualified else entry.visibility,
         reason=entry.team.reason if disqualified else entry.reason,
     )

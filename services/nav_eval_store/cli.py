@@ -92,6 +92,15 @@ def token(
     typer.echo(issued.secret)
 
 
+@admin.command()
+def password(user: str) -> None:
+    """Set the password with which USER logs in on the pages."""
+    chosen = typer.prompt("Password", hide_input=True, confirmation_prompt=True)
+    with _session() as session:
+        users.set_password(session, users.user_named(session, user), chosen, actor=_me())
+    typer.echo(f"{user} can log in with it.")
+
+
 @admin.command("backup")
 def backup_(folder: Path) -> None:
     """Write the whole installation into FOLDER: rows and blobs."""

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import delete, event, func, select, text
 
 from nav_eval_store import deliveries
-from nav_eval_store.audit import Subject
+from nav_eval_store.audit import NOTHING, Subject
 from nav_eval_store.database import Session
 from nav_eval_store.models import Event
 
@@ -37,7 +37,7 @@ def after(
     session: Session,
     last_id: int,
     *,
-    subject: Subject = Subject(),  # noqa: B008
+    subject: Subject = NOTHING,
     kinds: Sequence[str] = (),
     limit: int = 200,
 ) -> Sequence[Event]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from nav_eval_store import tokens
+from nav_eval_store import tokens, users
 from nav_eval_store.cli import admin, competition
 from nav_eval_store.errors import DangerousChange, NotFound, SchemaOutdated
 from nav_eval_store.settings import StoreSettings
@@ -66,6 +66,17 @@ def test_tokens_from_the_shell(home: Path) -> None:
     database.dispose()
 
 
+def test_a_password_from_the_shell(home: Path) -> None:
+    run(admin, "migrate")
+    run(admin, "create-organiser", "ada")
+    result = CliRunner().invoke(admin, ["password", "ada"], input="correct horse\ncorrect horse\n")
+    assert result.exit_code == 0
+    database = StoreSettings.from_environment().open_database()
+    with database.read() as session:
+        assert users.authenticate(session, "ada", "correct horse").name == "ada"
+    database.dispose()
+
+
 def test_an_installation_moves(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new_database) -> None:
     run(admin, "migrate")
     run(competition, "apply", str(DEMO))
@@ -81,7 +92,7 @@ def test_an_installation_moves(home: Path, tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_dangerous_change_needs_to_be_allowed(home: Path, tmp_path: Path) -> None:
-    from nav_eval_store import competitions, submissions, teams, users
+    from nav_eval_store import competitions, submissions, teams
     from support.challenge import TEST
 
     run(admin, "migrate")

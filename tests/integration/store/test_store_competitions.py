@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from nav_eval.config import BenchmarkConfig, load_competition
-from nav_eval_store import audit, boards, competitions, events
+from nav_eval_store import audit, boards, competitions, events, organising
 from nav_eval_store.competitions import Change
 from nav_eval_store.errors import Conflict, DangerousChange, NotFound
 from nav_eval_store.models import Entry, Team, TeamKind
-from support.challenge import GENEROUS, Challenge, benchmark, competition_config
+from support.challenge import GENEROUS, TEST, Challenge, benchmark, competition_config
 
 pytestmark = pytest.mark.integration
 
@@ -115,6 +115,18 @@ def test_a_benchmark_that_was_edited_is_noticed(cup: Challenge) -> None:
     cup.start(cup.team("Red"))
     with pytest.raises(DangerousChange, match="evaluated by the old rules"):
         cup.apply(competition_config(GENEROUS), benchmark_of=with_other_steps())
+
+
+def test_rows_by_old_rules_say_so_until_they_are_evaluated_again(cup: Challenge) -> None:
+    cup.complete(cup.team("Red"))
+    cup.apply(competition_config(GENEROUS), benchmark_of=with_other_steps(), allow_dangerous=True)
+    with cup.database.begin() as session:
+        assert [row.outdated for row in boards.leaderboard(session, cup.phase(session)).rows] == [True]
+        (again,) = organising.reevaluate_all(session, cup.phase(session), actor=TEST, reason="new rules")
+    cup.prepare(again.id)
+    cup.run(again.id)
+    with cup.database.read() as session:
+        assert [row.outdated for row in boards.leaderboard(session, cup.phase(session)).rows] == [False]
 
 
 def test_another_ranking_scores_everything_anew(cup: Challenge) -> None:
