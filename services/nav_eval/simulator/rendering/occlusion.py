@@ -17,6 +17,7 @@ from nav_eval.simulator.rendering.projection import (
     GUARD,
     HITS,
     SLACK,
+    TOLERANCE,
     UNCLEAR,
     View,
     Window,
@@ -25,12 +26,12 @@ from nav_eval.simulator.rendering.projection import (
     project,
 )
 
-TILE = 8
+TILE_BITS = 3
+TILE = 1 << TILE_BITS
 """Pixels. A tile knows the farthest depth in it, and hides whatever is farther."""
-BLOCK = 4
+BLOCK_BITS = 2
+BLOCK = 1 << BLOCK_BITS
 """Tiles. So does a block of 4 × 4 tiles."""
-TOLERANCE = 2e-5
-"""Relative, for arithmetic in single precision."""
 
 
 class DepthPicture(NamedTuple):
@@ -146,28 +147,31 @@ def _box_is_hidden(
     A triangle may overshoot its own depth range once (see `project`), which its longest edge bounds.
     """
     m = view.matrix
-    left = top = nearest = np.inf
+    x, y, z = boxes[box, 0], boxes[box, 1], boxes[box, 2]
+    dx, dy, dz = boxes[box, 3] - x, boxes[box, 4] - y, boxes[box, 5] - z
+    base_w = m[2, 0] * x + m[2, 1] * y + m[2, 2] * z + m[2, 3]
+    base_x = m[0, 0] * x + m[0, 1] * y + m[0, 2] * z + m[0, 3]
+    base_y = m[1, 0] * x + m[1, 1] * y + m[1, 2] * z + m[1, 3]
+    nearest = base_w + min(m[2, 0] * dx, 0.0) + min(m[2, 1] * dy, 0.0) + min(m[2, 2] * dz, 0.0)
+    if nearest <= GUARD:
+        return False
+    left = top = np.inf
     right = bottom = -np.inf
     for corner in range(8):
-        x = boxes[box, 3 if corner & 1 else 0]
-        y = boxes[box, 4 if corner & 2 else 1]
-        z = boxes[box, 5 if corner & 4 else 2]
-        w = m[2, 0] * x + m[2, 1] * y + m[2, 2] * z + m[2, 3]
-        if w <= GUARD:
-            return False
-        px = (m[0, 0] * x + m[0, 1] * y + m[0, 2] * z + m[0, 3]) / w
-        py = (m[1, 0] * x + m[1, 1] * y + m[1, 2] * z + m[1, 3]) / w
-        left, right = min(left, px), max(right, px)
-        top, bottom = min(top, py), max(bottom, py)
-        nearest = min(nearest, w)
+        i, j, k = dx * (corner & 1), dy * ((corner >> 1) & 1), dz * (corner >> 2)
+        inverse = 1.0 / (base_w + m[2, 0] * i + m[2, 1] * j + m[2, 2] * k)
+        px = (base_x + m[0, 0] * i + m[0, 1] * j + m[0, 2] * k) * inverse
+        py = (base_y + m[1, 0] * i + m[1, 1] * j + m[1, 2] * k) * inverse
+        left, right = px if px < left else left, px if px > right else right
+        top, bottom = py if py < top else top, py if py > bottom else bottom
     slack = SLACK + spread + view.rounding / nearest
     if right + slack < 0 or bottom + slack < 0 or left - slack > view.width or top - slack > view.height:
         return True
     closest = 2.0 / nearest - 1.0 / (nearest + longest) + 4 * view.depth_step
-    limit = 1.0 - TOLERANCE - view.relative / nearest
-    first_x, last_x = int(max(left - slack, 0.0)), int(min(right + slack, view.width - 1.0))
-    first_y, last_y = int(max(top - slack, 0.0)), int(min(bottom + slack, view.height - 1.0))
-    return _tiles_hide(picture, first_x, last_x, first_y, last_y, limit / closest)
+    distance = (1.0 - TOLERANCE - view.relative / nearest) / closest
+    first_x, last_x = _pixels(left - slack, right + slack, view.width)
+    first_y, last_y = _pixels(top - slack, bottom + slack, view.height)
+    return _tiles_hide(picture, first_x, last_x, first_y, last_y, distance)
 
 
 @inlined
@@ -179,29 +183,30 @@ def _corner(window: Window, lane: int, corner: int) -> tuple[float, float, float
 @inlined
 def _triangle_is_hidden(window: Window, lane: int, view: View, picture: DepthPicture, spread: float) -> bool:
     """True if at every pixel that it may cover the picture is nearer than the triangle; tiles first."""
+    spans = window.spans
+    first_x, last_x = _pixels(spans[lane], spans[LANES + lane], view.width)
+    first_y, last_y = _pixels(spans[2 * LANES + lane], spans[3 * LANES + lane], view.height)
+    if _tiles_hide(picture, first_x, last_x, first_y, last_y, spans[4 * LANES + lane]):
+        return True
+
     ax, ay, aq = _corner(window, lane, 0)
     bx, by, bq = _corner(window, lane, 1)
     cx, cy, cq = _corner(window, lane, 2)
-    near_q = max(aq, bq, cq)
-    step = 4 * view.depth_step
-    slack = SLACK + spread + view.rounding * near_q
-    limit = 1.0 - TOLERANCE - view.relative * near_q
-    closest = 2 * near_q - min(aq, bq, cq) + step  # see `project`
-    first_x, last_x = int(max(min(ax, bx, cx) - slack, 0.0)), int(min(max(ax, bx, cx) + slack, view.width - 1.0))
-    first_y, last_y = int(max(min(ay, by, cy) - slack, 0.0)), int(min(max(ay, by, cy) + slack, view.height - 1.0))
-    if _tiles_hide(picture, first_x, last_x, first_y, last_y, limit / closest):
-        return True
-
+    most, step = max(aq, bq, cq), 4 * view.depth_step
+    slack = SLACK + spread + view.rounding * most
+    limit = 1.0 - TOLERANCE - view.relative * most
+    closest = 2 * most - min(aq, bq, cq) + step  # see `project`
     area = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
-    gx = ((bq - aq) * (cy - ay) - (cq - aq) * (by - ay)) / area
-    gy = ((cq - aq) * (bx - ax) - (bq - aq) * (cx - ax)) / area
+    per_area = 1.0 / area
+    gx = ((bq - aq) * (cy - ay) - (cq - aq) * (by - ay)) * per_area
+    gy = ((cq - aq) * (bx - ax) - (bq - aq) * (cx - ax)) * per_area
     steep = abs(gx) + abs(gy)
     side = -1.0 if area < 0 else 1.0
     ab_room = -slack * (abs(bx - ax) + abs(by - ay))
     bc_room = -slack * (abs(cx - bx) + abs(cy - by))
     ca_room = -slack * (abs(ax - cx) + abs(ay - cy))
-    for tile_y in range(first_y // TILE, last_y // TILE + 1):
-        for tile_x in range(first_x // TILE, last_x // TILE + 1):
+    for tile_y in range(first_y >> TILE_BITS, (last_y >> TILE_BITS) + 1):
+        for tile_x in range(first_x >> TILE_BITS, (last_x >> TILE_BITS) + 1):
             middle_x, middle_y = (tile_x + 0.5) * TILE, (tile_y + 0.5) * TILE
             here = aq + gx * (middle_x - ax) + gy * (middle_y - ay) + steep * (0.5 * TILE + slack) + step
             if min(here, closest) * picture.tiles[tile_y, tile_x] < limit:
@@ -210,25 +215,32 @@ def _triangle_is_hidden(window: Window, lane: int, view: View, picture: DepthPic
                 y = row + 0.5
                 for column in range(max(first_x, tile_x * TILE), min(last_x, tile_x * TILE + TILE - 1) + 1):
                     x = column + 0.5
-                    if (
-                        side * ((bx - ax) * (y - ay) - (by - ay) * (x - ax)) < ab_room
-                        or side * ((cx - bx) * (y - by) - (cy - by) * (x - bx)) < bc_room
-                        or side * ((ax - cx) * (y - cy) - (ay - cy) * (x - cx)) < ca_room
-                    ):
-                        continue
-                    q = min(aq + gx * (x - ax) + gy * (y - ay) + steep * slack + step, closest)
                     pixel = picture.metres[row, column]
-                    if pixel == 0.0 or q * pixel >= limit:
+                    q = aq + gx * (x - ax) + gy * (y - ay) + steep * slack + step
+                    if pixel != 0.0 and (q * pixel < limit or closest * pixel < limit):
+                        continue
+                    if (
+                        side * ((bx - ax) * (y - ay) - (by - ay) * (x - ax)) >= ab_room
+                        and side * ((cx - bx) * (y - by) - (cy - by) * (x - bx)) >= bc_room
+                        and side * ((ax - cx) * (y - cy) - (ay - cy) * (x - cx)) >= ca_room
+                    ):
                         return False
     return True
 
 
 @inlined
+def _pixels(low: float, high: float, size: int) -> tuple[int, int]:
+    """The first and the last whole pixel of a stretch that begins before the end and ends after the start."""
+    first, last = int(low), int(high)
+    return (0 if first < 0 else first), (size - 1 if last >= size else last)
+
+
+@inlined
 def _tiles_hide(picture: DepthPicture, first_x: int, last_x: int, first_y: int, last_y: int, distance: float) -> bool:
     """True if everything in this range of pixels is nearer than `distance`; blocks first, then tiles."""
-    left, right, top, bottom = first_x // TILE, last_x // TILE, first_y // TILE, last_y // TILE
-    for block_y in range(top // BLOCK, bottom // BLOCK + 1):
-        for block_x in range(left // BLOCK, right // BLOCK + 1):
+    left, right, top, bottom = first_x >> TILE_BITS, last_x >> TILE_BITS, first_y >> TILE_BITS, last_y >> TILE_BITS
+    for block_y in range(top >> BLOCK_BITS, (bottom >> BLOCK_BITS) + 1):
+        for block_x in range(left >> BLOCK_BITS, (right >> BLOCK_BITS) + 1):
             if picture.blocks[block_y, block_x] < distance:
                 continue
             for y in range(max(top, block_y * BLOCK), min(bottom, block_y * BLOCK + BLOCK - 1) + 1):

@@ -5,7 +5,7 @@ A chunk is projected at once: 64 lanes of plain single-precision arithmetic, rel
 compile to vector instructions.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from nav_eval.simulator.rendering.camera import Camera
 from nav_eval.simulator.rendering.chunks import CHUNK_TRIANGLES as LANES
 from nav_eval.simulator.rendering.jit import compiled, inlined
+
+F = TypeVar("F", bound=np.floating[Any])
 
 SLACK = 1.0 / 32.0
 """Pixels. OpenGL snaps vertices to 1/256 of a pixel; this is far more."""
@@ -26,6 +28,10 @@ REACH = 8192.0
 SLIVER, MISSES, HITS, UNCLEAR = np.uint8(0), np.uint8(1), np.uint8(2), np.uint8(3)
 """What becomes of a triangle: never drawn; surely touches no pixel; may touch pixels; too near to tell."""
 
+TOLERANCE = 2e-5
+"""Relative, for depths in single precision."""
+
+_SURE = np.float32(1.0 - TOLERANCE)
 _ZERO, _HALF, _ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
 _GUARD, _REACH, _GRID = np.float32(GUARD), np.float32(REACH), np.float32(GRID)
 
@@ -74,13 +80,29 @@ class Window(NamedTuple):
 
     points: NDArray[np.float32]
     """9 · 64: x, y in pixels and q = 1/w, which is linear across the window; corner after corner, each 64 lanes."""
+    spans: NDArray[np.float32]
+    """5 · 64: left, right, top and bottom of what a triangle may cover, and the distance of whatever hides it."""
     fate: NDArray[np.uint8]
     """64, one of SLIVER, MISSES, HITS, UNCLEAR."""
 
 
 @compiled
 def new_window() -> Window:
-    return Window(np.empty(9 * LANES, dtype=np.float32), np.empty(LANES, dtype=np.uint8))
+    points, spans = np.empty(9 * LANES, dtype=np.float32), np.empty(5 * LANES, dtype=np.float32)
+    return Window(points, spans, np.empty(LANES, dtype=np.uint8))
+
+
+@inlined
+def _least(a: F, b: F, c: F) -> F:
+    """min() would spend instructions on what is not a number."""
+    d = a if a < b else b
+    return d if d < c else c
+
+
+@inlined
+def _most(a: F, b: F, c: F) -> F:
+    d = a if a > b else b
+    return d if d > c else c
 
 
 @inlined
@@ -89,7 +111,7 @@ def project(block: NDArray[np.float32], count: int, view: View, spread: float, w
 
     A sliver is a triangle whose smallest height is below OpenGL's grid. What is not a sliver covers no
     pixel centre farther outside itself than that height, so its depth there is wrong by no more than its
-    own depth range; that is what lets `occlusion` prove it hidden.
+    own depth range. So a pixel nearer than `spans[4]` hides it, whatever rounding does.
     """
     m = view.turn
     m00, m01, m02 = m[0, 0], m[0, 1], m[0, 2]
@@ -98,7 +120,8 @@ def project(block: NDArray[np.float32], count: int, view: View, spread: float, w
     ex, ey, ez = np.float32(view.eye[0]), np.float32(view.eye[1]), np.float32(view.eye[2])
     width, height, rounding = np.float32(view.width), np.float32(view.height), np.float32(view.rounding)
     least_slack = np.float32(SLACK + spread)
-    points, fate = window.points, window.fate
+    relative, step = np.float32(view.relative), np.float32(4 * view.depth_step)
+    points, spans, fate = window.points, window.spans, window.fate
     for i in range(count):
         ax, ay, az = block[i] - ex, block[LANES + i] - ey, block[2 * LANES + i] - ez
         bx, by, bz = block[3 * LANES + i] - ex, block[4 * LANES + i] - ey, block[5 * LANES + i] - ez
@@ -106,33 +129,24 @@ def project(block: NDArray[np.float32], count: int, view: View, spread: float, w
         aw = m20 * ax + m21 * ay + m22 * az
         bw = m20 * bx + m21 * by + m22 * bz
         cw = m20 * cx + m21 * cy + m22 * cz
-        nearest = aw if aw < bw else bw
-        nearest = nearest if nearest < cw else cw
-        is_near = nearest <= _GUARD
+        is_near = _least(aw, bw, cw) <= _GUARD
         aq = _ONE / (_ONE if is_near else aw)
         bq = _ONE / (_ONE if is_near else bw)
         cq = _ONE / (_ONE if is_near else cw)
         apx, apy = (m00 * ax + m01 * ay + m02 * az) * aq, (m10 * ax + m11 * ay + m12 * az) * aq
         bpx, bpy = (m00 * bx + m01 * by + m02 * bz) * bq, (m10 * bx + m11 * by + m12 * bz) * bq
         cpx, cpy = (m00 * cx + m01 * cy + m02 * cz) * cq, (m10 * cx + m11 * cy + m12 * cz) * cq
-        wobble = rounding / (_ONE if is_near else nearest)
+        most, least = _most(aq, bq, cq), _least(aq, bq, cq)
+        wobble = rounding * most
         slack = least_slack + wobble
 
-        left = apx if apx < bpx else bpx
-        left = (left if left < cpx else cpx) - slack
-        right = apx if apx > bpx else bpx
-        right = (right if right > cpx else cpx) + slack
-        top = apy if apy < bpy else bpy
-        top = (top if top < cpy else cpy) - slack
-        bottom = apy if apy > bpy else bpy
-        bottom = (bottom if bottom > cpy else cpy) + slack
+        left, right = _least(apx, bpx, cpx) - slack, _most(apx, bpx, cpx) + slack
+        top, bottom = _least(apy, bpy, cpy) - slack, _most(apy, bpy, cpy) + slack
 
         abx, aby, acx, acy = bpx - apx, bpy - apy, cpx - apx, cpy - apy
         bcx, bcy = cpx - bpx, cpy - bpy
         area = abx * acy - aby * acx
-        ab, ac, bc = abx * abx + aby * aby, acx * acx + acy * acy, bcx * bcx + bcy * bcy
-        longest = ab if ab > ac else ac
-        longest = longest if longest > bc else bc
+        longest = _most(abx * abx + aby * aby, acx * acx + acy * acy, bcx * bcx + bcy * bcy)
 
         is_unclear = is_near | (left < -_REACH) | (right > _REACH) | (top < -_REACH) | (bottom > _REACH)
         is_sliver = area * area < (_GRID + wobble) * (_GRID + wobble) * longest
@@ -146,6 +160,8 @@ def project(block: NDArray[np.float32], count: int, view: View, spread: float, w
         points[i], points[LANES + i], points[2 * LANES + i] = apx, apy, aq
         points[3 * LANES + i], points[4 * LANES + i], points[5 * LANES + i] = bpx, bpy, bq
         points[6 * LANES + i], points[7 * LANES + i], points[8 * LANES + i] = cpx, cpy, cq
+        spans[i], spans[LANES + i], spans[2 * LANES + i], spans[3 * LANES + i] = left, right, top, bottom
+        spans[4 * LANES + i] = (_SURE - relative * most) / (most + most - least + step)
 
 
 @inlined
