@@ -3,11 +3,18 @@
 A gateway answers from memory while the version stands still, and the version is the ETag.
 """
 
+from uuid import UUID
+
 from sqlalchemy import ColumnElement, select, update
 
 from nav_eval_store import audit, events
 from nav_eval_store.database import Session
 from nav_eval_store.models import Phase
+
+
+def hold_board(session: Session, phase_id: UUID) -> Phase:
+    """Lock a board before its rows are changed: whoever ranks it does so, too."""
+    return session.get_one(Phase, phase_id, with_for_update={"key_share": True}, populate_existing=True)
 
 
 def board_changed(session: Session, which: ColumnElement[bool]) -> None:

@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from nav_eval_store import audit, events, submissions, teams, transitions
 from nav_eval_store.actors import Actor
-from nav_eval_store.board_versions import board_changed
+from nav_eval_store.board_versions import board_changed, hold_board
 from nav_eval_store.database import Session
 from nav_eval_store.errors import Conflict, StoreError
 from nav_eval_store.lifecycle import State
@@ -52,6 +52,7 @@ def show(session: Session, submission_id: UUID, *, actor: Actor, reason: str) ->
 def _set_visibility(session: Session, submission_id: UUID, visibility: Visibility, actor: Actor, reason: str) -> None:
     _refuse_unexplained(reason)
     submission = submissions.get(session, submission_id)
+    hold_board(session, submission.phase_id)
     entry = session.get(Entry, submission_id, populate_existing=True)
     if entry is None:
         raise Conflict(f"The submission is {submission.state}; only a completed one is on the board.")
@@ -165,10 +166,11 @@ def set_priority(session: Session, submission_id: UUID, priority: int, *, actor:
 
 def mark_verified(session: Session, submission_id: UUID, *, actor: Actor) -> None:
     """Its episodes were replayed without the agent, and gave the same numbers."""
-    entry = session.get_one(Entry, submission_id)
-    entry.verified_at = session.now()
-    audit.record(session, actor, "submission.verified", audit.about(submissions.get(session, submission_id)))
-    board_changed(session, Phase.id == entry.phase_id)
+    submission = submissions.get(session, submission_id)
+    hold_board(session, submission.phase_id)
+    session.get_one(Entry, submission_id).verified_at = session.now()
+    audit.record(session, actor, "submission.verified", audit.about(submission))
+    board_changed(session, Phase.id == submission.phase_id)
 
 
 def paused_phases(session: Session) -> Sequence[Phase]:

@@ -16,6 +16,7 @@ from sqlalchemy.orm import undefer
 from nav_eval.metrics.bootstrap import Bootstrap
 from nav_eval.metrics.comparison import RunScores, shared_ranks
 from nav_eval_store import audit, events
+from nav_eval_store.board_versions import hold_board
 from nav_eval_store.boards import counting_entries, is_ranked, provisional_ranks
 from nav_eval_store.database import Database, Session
 from nav_eval_store.models import Entry, Phase
@@ -97,7 +98,7 @@ def _explains(values: "np.ndarray[tuple[int], np.dtype[np.float64]]", score: flo
 
 
 def _write(session: Session, phase_id: UUID, version: int, places: dict[UUID, Place]) -> bool:
-    phase = session.get_one(Phase, phase_id, with_for_update={"key_share": True}, populate_existing=True)
+    phase = hold_board(session, phase_id)
     if phase.board_version != version:
         return False
     session.execute(update(Entry).where(Entry.phase_id == phase_id).values(rank=None, shares_with=None, p_value=None))

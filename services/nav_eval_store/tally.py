@@ -18,6 +18,8 @@ from nav_eval_store.errors import BadRecord
 from nav_eval_store.models import EpisodeStatus
 
 LONGEST_OUTCOME = 1 << 20
+LONGEST_LINE = 64 << 20
+"""Bytes of a whole line, trajectory and actions included."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +51,8 @@ def parse(line: bytes | str) -> Outcome:
 
 def without_replay(line: bytes) -> bytes:
     """The line without what only replay needs."""
+    if len(line) > LONGEST_LINE:
+        raise BadRecord(f"A result has {len(line):,} bytes; no episode has so many steps.")
     try:
         fields = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:

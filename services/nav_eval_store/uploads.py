@@ -102,16 +102,17 @@ def set_length(session: Session, upload: Upload, length: int) -> None:
 
 def progressed(session: Session, upload_id: UUID, offset: int, *, patience: Patience | None = None) -> None:
     """So many bytes are safe; the team is alive."""
-    upload = session.get_one(Upload, upload_id, with_for_update={"key_share": True}, populate_existing=True)
+    submission = transitions.locked(session, get(session, upload_id).submission_id)
+    upload = session.get_one(Upload, upload_id, populate_existing=True)
     upload.offset = max(upload.offset, offset)
     upload.expires_at = session.now() + (patience or Patience()).upload_pause
-    upload.submission.active_at = session.now()
+    submission.active_at = session.now()
 
 
 def finished(session: Session, upload_id: UUID, *, blob_key: str, sha256: str, length: int, actor: Actor) -> Upload:
     """All bytes are here and verified, at `blob_key`. Twice is once."""
-    upload = get(session, upload_id)
-    submission = transitions.locked(session, upload.submission_id)
+    submission = transitions.locked(session, get(session, upload_id).submission_id)
+    upload = session.get_one(Upload, upload_id, populate_existing=True)
     if upload.finished_at is not None:
         return upload
     if submission.state is not State.UPLOADING:
