@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SYSTEM_PACKAGES := python3-venv libegl1 libgl1-mesa-dri
-TEST_PACKAGES := postgresql chromium=chromium node=nodejs npm=npm
+TEST_PACKAGES := postgresql chromium=chromium node=nodejs npm=npm redis-server=redis-server
 READY := $(VENV)/.ready
 
 .PHONY: setup demo test unit lint format bench lock clean
@@ -14,7 +14,7 @@ $(READY): pyproject.toml sdk/pyproject.toml constraints.txt protos/build.py prot
 	deploy/host-packages.sh $(SYSTEM_PACKAGES)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "nav-eval needs Python 3.11 or newer; set PYTHON=…")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[render,export,store,s3,worker,bench,dev]' --editable ./sdk
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[render,export,store,s3,gateway,worker,bench,dev]' --editable ./sdk
 	touch $@
 
 demo: $(READY)  ## the main job, on this machine, without Docker
