@@ -57,11 +57,18 @@ def root(version: bool = typer.Option(False, "--version", help="Print the versio
 
 
 def add_commands_of(arguments: Sequence[str]) -> None:
-    """Commands of other packages (`nav_eval.commands`), imported only when they are called or listed."""
+    """Commands of other packages (`nav_eval.commands`), imported only when they are called or listed.
+
+    An entry is a function, or a Typer app with commands of its own.
+    """
     asked_for = arguments[0] if arguments else "--help"
     for command in entry_points(group="nav_eval.commands"):
         if asked_for in (command.name, "--help"):
-            app.add_typer(command.load(), name=command.name)
+            found = command.load()
+            if isinstance(found, typer.Typer):
+                app.add_typer(found, name=command.name)
+            else:
+                app.command(command.name)(found)
 
 
 def main() -> None:
