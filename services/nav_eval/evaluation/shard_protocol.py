@@ -1,0 +1,136 @@
+"""What a worker and the simulator's process say to each other, whatever runs the two.
+
+The order goes in as one JSON document. What comes out, on standard output, is one JSON document per
+line: first `Ready`, then a `Played` for each episode the moment it ends, a `Beat` now and then, and as the
+last thing `Ended`. A stream that stops without `Ended` is a simulator that died: our fault. The exit code
+repeats the cause for those who have lost the stream. Nothing here needs a simulator, so that a
+worker stays small.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from nav_eval.causes import Cause
+from nav_eval.config import BenchmarkConfig, config_digest
+from nav_eval.errors import RecordError
+
+LONGEST_MESSAGE = 64 << 20
+"""Bytes of one line; no episode has so many steps."""
+EXIT_CODES: Mapping[Cause, int] = {cause: number for number, cause in enumerate(Cause, start=10)}
+"""How the program ends, by cause; 0 when every episode was played."""
+
+
+class BadOrder(RecordError):
+    """The order is not one that this simulator can carry out; worker and simulator differ."""
+
+
+class Patience(msgspec.Struct, frozen=True, kw_only=True):
+    """Seconds that the phase allows; what is not given is as the benchmark says."""
+
+    start: float | None = None
+    """Until the agent answers `Describe`."""
+    step: float | None = None
+    episode: float | None = None
+
+
+class ShardOrder(msgspec.Struct, frozen=True, kw_only=True):
+    """Play these episodes of this benchmark against this agent."""
+
+    benchmark: dict[str, Any]
+    """The configuration, resolved."""
+    config_digest: str
+    """Of the same; an order that was cut or mixed up is refused."""
+    episode_ids: tuple[str, ...]
+    agent: str
+    """`unix:/rpc/agent.sock`, or an organiser's `baseline:NAME`."""
+    run_seed: int = 0
+    cache: str
+    """Where things are kept that can always be made again."""
+    shared_memory_dir: str | None = None
+    """A tmpfs that the agent can read; anonymous memory when not given."""
+    patience: Patience = Patience()
+
+
+def order_for(
+    benchmark: BenchmarkConfig,
+    *,
+    episode_ids: tuple[str, ...],
+    agent: str,
+    cache: Path,
+    run_seed: int = 0,
+    patience: Patience | None = None,
+    shared_memory_dir: Path | None = None,
+) -> ShardOrder:
+    """The order, with the digest that protects it."""
+    return ShardOrder(
+        benchmark=benchmark.model_dump(mode="json"),
+        config_digest=config_digest(benchmark),
+        episode_ids=episode_ids,
+        agent=agent,
+        run_seed=run_seed,
+        cache=str(cache),
+        shared_memory_dir=None if shared_memory_dir is None else str(shared_memory_dir),
+        patience=patience or Patience(),
+    )
+
+
+class Ready(msgspec.Struct, frozen=True, kw_only=True, tag="ready"):
+    """The agent has described itself."""
+
+    agent: dict[str, str]
+    """Name, version and what else it says about itself."""
+    at_once: int = 1
+    """Episodes played at the same time."""
+    seconds: float = 0.0
+    """From the start of the program."""
+    digests: dict[str, str] = {}
+    """Of configuration, rules and episode set, as the simulator sees them."""
+
+
+class Played(msgspec.Struct, frozen=True, kw_only=True, tag="played"):
+    """An episode has ended."""
+
+    line: msgspec.Raw
+    """Its line of episodes.jsonl, as it is."""
+
+
+class Beat(msgspec.Struct, frozen=True, kw_only=True, tag="beat"):
+    """Still here."""
+
+    playing: int = 0
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True, tag="ended"):
+    """The program ends; without a cause, all episodes were played."""
+
+    cause: Cause | None = None
+    detail: str = ""
+
+
+Message = Ready | Played | Beat | Ended
+
+_MESSAGES = msgspec.json.Decoder(Message)
+
+
+def decode_message(line: bytes) -> Message:
+    """One line of the stream."""
+    try:
+        message: Message = _MESSAGES.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise RecordError(f"The simulator's stream has a line that is no message: {error}.") from error
+    return message
+
+
+def read_order(data: bytes) -> tuple[ShardOrder, BenchmarkConfig]:
+    """The order and its benchmark, if they belong together."""
+    try:
+        order = msgspec.json.decode(data, type=ShardOrder)
+        benchmark = BenchmarkConfig.model_validate(order.benchmark)
+    except (msgspec.MsgspecError, UnicodeDecodeError, ValueError) as error:
+        raise BadOrder(f"This is no order: {error}.") from error
+    if config_digest(benchmark) != order.config_digest:
+        raise BadOrder("The benchmark of the order has another digest than the order says.")
+    return order, benchmark

@@ -1,0 +1,1 @@
+"""What runs an agent beside a simulator: local processes, containers, pods. The contract is in `base`."""

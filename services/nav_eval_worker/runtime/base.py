@@ -1,0 +1,174 @@
+"""What a worker asks of whatever runs agents: local processes, Docker, a Kubernetes pod.
+
+    image = runtime.find(image_id) or runtime.admit(archive, limits=…)   cached by digest
+    with runtime.run(work) as pair:                                      agent and simulator, started
+        for message in pair.messages():                                  as each episode ends
+            …
+        pair.agent_end(), pair.logs(limit), pair.usage()                 before the block is left
+
+The simulator's side is one program everywhere: `python -m nav_eval.evaluation.shard`, which gets an
+order (`order_of`) and answers on standard output (`nav_eval.evaluation.shard_protocol`). It has no
+network, no credentials and no database. What the runtime cannot do is `RuntimeUnavailable`: our fault, retried.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nav_eval.agents.failures import InfrastructureFailure
+from nav_eval.causes import Cause
+from nav_eval.config import BenchmarkConfig
+from nav_eval.config.schema.competition import LimitsConfig
+from nav_eval.evaluation.shard_protocol import Message, Patience, ShardOrder, order_for
+from nav_eval_worker.archives import IMAGE_LIMITS, WEIGHTS_LIMITS, ArchiveLimits, ImageSummary
+from nav_eval_worker.archives.streams import Readable
+
+SOCKET_NAME = "agent.sock"
+"""What the agent's socket is called, in the folder that both sides share."""
+WEIGHTS_VARIABLE = "NAV_EVAL_WEIGHTS"
+"""Tells the agent where its weights are, when it has uploaded some."""
+
+
+class RuntimeUnavailable(InfrastructureFailure):
+    """Agents cannot be started here: the engine does not answer, or the disk is full."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Image:
+    """An image that this runtime can start."""
+
+    id: str  #: `ImageSummary.image_id`: the same on every host and engine, and the key of every cache
+    handle: str  #: what the runtime itself calls it: an engine's id, a folder
+    summary: ImageSummary | None = None  #: when it was just checked
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Weights:
+    """Model weights that an agent gets beside its image, read-only."""
+
+    digest: str  #: sha256 of the uploaded archive, the key of the cache
+    handle: str  #: a folder, a volume
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShardWork:
+    """Some episodes, and who plays them."""
+
+    run: str  #: the id of the lease it is done under: label of everything that is started for it
+    worker: str  #: who holds that lease
+    image: Image | None = None  #: the team's agent…
+    weights: Weights | None = None
+    baseline: str | None = None  #: …or an organiser's, which plays inside the simulator's process
+    benchmark: BenchmarkConfig
+    episode_ids: tuple[str, ...]
+    run_seed: int = 0
+    limits: LimitsConfig = field(default_factory=LimitsConfig)  #: of the phase: processor, memory, time, log
+    folder: Path  #: an empty one for this pair alone: order, socket, logs; the worker removes it
+
+
+def order_of(work: ShardWork, *, socket: Path, cache: Path, shared_memory_dir: Path | None = None) -> ShardOrder:
+    """The simulator's order. Paths are those that the simulator sees."""
+    return order_for(
+        work.benchmark,
+        episode_ids=work.episode_ids,
+        agent=work.baseline or f"unix:{socket}",
+        cache=cache,
+        run_seed=work.run_seed,
+        patience=Patience(
+            start=work.limits.start_seconds, step=work.limits.step_seconds, episode=work.limits.episode_seconds
+        ),
+        shared_memory_dir=shared_memory_dir,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AgentEnd:
+    """How the agent's process ended, when it ended by itself."""
+
+    cause: Cause  #: `agent_crash`, or `agent_oom` when it was ended for its memory
+    detail: str  #: exit code or signal, and its last words
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Usage:
+    """What the agent used; None where the runtime cannot tell."""
+
+    cpu_seconds: float | None = None
+    memory_bytes: int | None = None  #: at most, so far
+
+
+class Pair(ABC):
+    """An agent and a simulator that play."""
+
+    @abstractmethod
+    def messages(self) -> Iterator[Message]:
+        """What the simulator says, as it says it; ends when the simulator has ended or `stop` was called.
+
+        Whether it ended well, only an `Ended` says: a stream without one is a simulator that died.
+        """
+
+    @abstractmethod
+    def agent_end(self) -> AgentEnd | None:
+        """How the agent ended; None while it lives, after `stop`, and for a baseline. Waits for a second at most."""
+
+    @abstractmethod
+    def logs(self, limit: int) -> bytes:
+        """What the agent printed: the beginning and the end, cut in the middle to `limit` bytes."""
+
+    @abstractmethod
+    def simulator_logs(self, limit: int) -> bytes:
+        """What the simulator printed on standard error; for us, never for the team."""
+
+    @abstractmethod
+    def usage(self) -> Usage:
+        """What the agent has used so far; also after its end."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End both sides for good, within seconds. Callable from any thread, and more than once."""
+
+
+class Runtime(ABC):
+    """Starts agents and simulators on this host."""
+
+    name: str
+    """As in `NAV_EVAL_RUNTIME`."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise `RuntimeUnavailable` unless agents can be started here; cheap enough for a health check."""
+
+    @abstractmethod
+    def find(self, image_id: str) -> Image | None:
+        """An image that was admitted on this host before; None if it has to be admitted (again)."""
+
+    @abstractmethod
+    def admit(self, archive: Path | Readable, *, limits: ArchiveLimits = IMAGE_LIMITS) -> Image:
+        """Check an uploaded archive and make its image ready to start; `ArchiveInvalid` says why not."""
+
+    @abstractmethod
+    def admit_weights(
+        self, archive: Path | Readable, *, digest: str, limits: ArchiveLimits = WEIGHTS_LIMITS
+    ) -> Weights:
+        """Unpack weights, once per `digest` (the sha256 of the archive); `ArchiveInvalid` says why not."""
+
+    @abstractmethod
+    def find_weights(self, digest: str) -> Weights | None:
+        """Weights that were admitted on this host before."""
+
+    @abstractmethod
+    def run(self, work: ShardWork) -> AbstractContextManager[Pair]:
+        """Start both sides; leaving the block stops them and leaves nothing behind.
+
+        An agent that cannot be started at all (no such program) is an `AgentCrash`.
+        """
+
+    @abstractmethod
+    def sweep(self, is_active: Callable[[str], bool]) -> int:
+        """Remove what dead workers left: everything of runs that are not active any more; how many runs.
+
+        List first and ask then: a run is active before anything of it is started. Also drops images and
+        weights that were not used for long, when the disk gets full.
+        """
