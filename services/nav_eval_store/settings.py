@@ -28,8 +28,8 @@ class StoreSettings:
         variables = os.environ if environ is None else environ
         home = Path(variables.get("NAV_EVAL_HOME", "var")).absolute()
         return cls(
-            database=_value(variables, "NAV_EVAL_DATABASE") or f"sqlite:///{home / 'nav-eval.db'}",
-            blobs=_value(variables, "NAV_EVAL_BLOBS") or str(home / "blobs"),
+            database=value(variables, "NAV_EVAL_DATABASE") or f"sqlite:///{home / 'nav-eval.db'}",
+            blobs=value(variables, "NAV_EVAL_BLOBS") or str(home / "blobs"),
         )
 
     def open_database(self, *, clock: Clock | None = None) -> Database:
@@ -39,7 +39,7 @@ class StoreSettings:
         return BlobStore(self.blobs)
 
 
-def _value(variables: Mapping[str, str], name: str) -> str | None:
+def value(variables: Mapping[str, str], name: str) -> str | None:
     """The variable, or the content of the file that `NAME_FILE` names."""
     file = variables.get(f"{name}_FILE")
     if file is None:

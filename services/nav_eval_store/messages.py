@@ -1,0 +1,97 @@
+"""How workers hear that a job waits: a message that names the job, and nothing else.
+
+A message is a hint. Which jobs wait is in the database, so a message that is lost costs a minute
+(`recovery.recover` tells again) and one that comes twice costs nothing (the lease decides). Gateway
+and worker share this module so that both mean the same queue: the task `nav_eval_worker.<kind>` with
+the job's id as its only argument.
+
+`NAV_EVAL_BROKER` is `redis://…` or `filesystem://FOLDER`; the folder `$NAV_EVAL_HOME/broker` unless set.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nav_eval_store.errors import StoreError
+from nav_eval_store.lifecycle import JobKind
+from nav_eval_store.recovery import Message
+from nav_eval_store.settings import value
+
+if TYPE_CHECKING:
+    from celery import Celery
+
+QUEUE = "nav_eval"
+FILES = "filesystem://"
+REDIS = ("redis://", "rediss://", "redis+socket://", "sentinel://")
+ANSWER_SECONDS = 2.0
+"""How long one who only sends waits for the broker."""
+
+
+def task_name(kind: JobKind) -> str:
+    """The Celery task that does jobs of this kind."""
+    return f"nav_eval_worker.{kind.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """Where messages go."""
+
+    url: str  #: `redis://…`, or `filesystem://FOLDER`
+
+    def __post_init__(self) -> None:
+        if not self.url.startswith((FILES, *REDIS)) or self.url == FILES:
+            scheme = self.url.partition("://")[0]
+            raise StoreError(f"NAV_EVAL_BROKER is {scheme}://…; it must be redis://HOST or filesystem://FOLDER.")
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] | None = None) -> "Broker":
+        variables = os.environ if environ is None else environ
+        home = Path(variables.get("NAV_EVAL_HOME", "var")).absolute()
+        return cls(value(variables, "NAV_EVAL_BROKER") or f"{FILES}{home / 'broker'}")
+
+    @property
+    def folder(self) -> Path | None:
+        """Of a broker that is made of files."""
+        return Path(self.url.removeprefix(FILES)).absolute() if self.url.startswith(FILES) else None
+
+    def configuration(self, *, impatient: bool = False) -> dict[str, Any]:
+        """Celery's settings for this broker; `impatient` is for those who must not wait for it."""
+        settings: dict[str, Any] = {
+            "broker_url": self.url if self.folder is None else FILES,
+            "broker_transport_options": self._transport_options(impatient=impatient),
+            "task_default_queue": QUEUE,
+            "task_ignore_result": True,
+            "task_serializer": "json",
+            "accept_content": ["json"],
+        }
+        if impatient:
+            settings |= {"broker_connection_timeout": ANSWER_SECONDS, "broker_connection_retry": False}
+        return settings
+
+    def _transport_options(self, *, impatient: bool) -> dict[str, Any]:
+        if self.folder is not None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            (self.folder / "queue").mkdir(exist_ok=True)
+            queue, control = str(self.folder / "queue"), str(self.folder / "control")
+            return {"data_folder_in": queue, "data_folder_out": queue, "control_folder": control}
+        if not impatient:
+            return {}
+        times = {"socket_connect_timeout": ANSWER_SECONDS, "socket_timeout": ANSWER_SECONDS}
+        return {**times, "retry_on_timeout": False, "max_retries": 0}
+
+
+def sender(broker: Broker) -> "Celery":
+    """A Celery application that can only send, and gives up soon."""
+    from celery import Celery
+
+    app = Celery("nav_eval_messages", set_as_current=False)
+    app.conf.update(broker.configuration(impatient=True))
+    return app
+
+
+def send(app: "Celery", messages: Iterable[Message]) -> None:
+    """Tell the workers. Raises what the broker raises: callers who must go on catch and log."""
+    for message in messages:
+        app.send_task(task_name(message.kind), args=[str(message.job_id)], ignore_result=True, retry=False)
