@@ -100,8 +100,6 @@ class Played(msgspec.Struct, frozen=True, kw_only=True, tag="played"):
 class Beat(msgspec.Struct, frozen=True, kw_only=True, tag="beat"):
     """Still here."""
 
-    playing: int = 0
-
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True, tag="ended"):
     """The program ends; without a cause, all episodes were played."""

@@ -4,7 +4,8 @@
     with runtime.run(work) as pair:                                      agent and simulator, started
         for message in pair.messages():                                  as each episode ends
             …
-        pair.agent_end(), pair.logs(limit), pair.usage()                 before the block is left
+            pair.take_log()                                              what the agent printed meanwhile
+        pair.agent_end(), pair.usage()                                   before the block is left
 
 The simulator's side is one program everywhere: `python -m nav_eval.evaluation.shard`, which gets an
 order (`order_of`) and answers on standard output (`nav_eval.evaluation.shard_protocol`). It has no
@@ -114,12 +115,12 @@ class Pair(ABC):
         """How the agent ended; None while it lives, after `stop`, and for a baseline. Waits for a second at most."""
 
     @abstractmethod
-    def logs(self, limit: int) -> bytes:
-        """What the agent printed: the beginning and the end, cut in the middle to `limit` bytes."""
+    def take_log(self) -> bytes:
+        """What the agent printed since the last call, cut to `limits.log_kb` (`logs.CappedLog`)."""
 
     @abstractmethod
-    def simulator_logs(self, limit: int) -> bytes:
-        """What the simulator printed on standard error; for us, never for the team."""
+    def simulator_log(self) -> bytes:
+        """The end of what the simulator printed on standard error; for us, never for the team."""
 
     @abstractmethod
     def usage(self) -> Usage:
@@ -127,7 +128,10 @@ class Pair(ABC):
 
     @abstractmethod
     def stop(self) -> None:
-        """End both sides for good, within seconds. Callable from any thread, and more than once."""
+        """End both sides for good, within seconds. Callable from any thread, and more than once.
+
+        The simulator goes first: to it, an agent that is ended first would be an agent that crashed.
+        """
 
 
 class Runtime(ABC):
