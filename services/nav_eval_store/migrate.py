@@ -27,6 +27,7 @@ LOCK = 0x6E61765F6576616C
 def upgrade(database: Database, revision: str = "head") -> str | None:
     """Migrate, and say which version the database has now."""
     with _locked(database) as connection:
+        _refuse_unknown(_revision(connection))
         command.upgrade(_config(connection), revision)
         return _revision(connection)
 
@@ -51,9 +52,15 @@ def head() -> str:
     return newest
 
 
+def known() -> frozenset[str]:
+    """The versions that this program can bring up to its own."""
+    return frozenset(script.revision for script in ScriptDirectory(str(SCRIPTS)).walk_revisions())
+
+
 def check(database: Database) -> None:
     """Refuse to work on the tables of another version."""
     has, needs = current(database), head()
+    _refuse_unknown(has)
     if has != needs:
         raise SchemaOutdated(
             f"The database has version {has or 'none'}, this program needs {needs}; run `nav-eval admin migrate`."
@@ -65,6 +72,14 @@ def differences(database: Database) -> list[object]:
     with database.engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         return list(compare_metadata(context, Base.metadata))
+
+
+def _refuse_unknown(revision: str | None) -> None:
+    if revision is not None and revision not in known():
+        raise SchemaOutdated(
+            f"The database has version {revision}, which this program does not know: a newer nav-eval wrote it. "
+            "Install that one, or restore a backup into an empty database."
+        )
 
 
 @contextmanager

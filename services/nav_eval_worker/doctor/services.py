@@ -1,0 +1,209 @@
+"""What an installation talks to: database, blobs, broker, Docker; and whether their clocks agree with ours."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from sqlalchemy import make_url, text
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+
+from nav_eval.errors import NavEvalError
+from nav_eval_store import migrate, recovery, workers
+from nav_eval_store.clock import Clock
+from nav_eval_store.database import Database
+from nav_eval_store.settings import StoreSettings
+from nav_eval_worker.doctor.findings import Finding, Level, fail, note, ok, warn
+from nav_eval_worker.doctor.surroundings import Surroundings
+
+PATIENCE = 5.0  #: seconds for a service to answer
+PROBE = "doctor/probe"
+
+
+def database(here: Surroundings) -> Iterator[Finding]:
+    """Connect, look at the version, write and take it back."""
+    file = here.database_file
+    if file is not None and not file.exists():
+        yield note("database", f"none yet at {file}", "`nav-eval serve` makes it, or `nav-eval admin migrate`.")
+        return
+    where = _shown(here.store.database)
+    try:
+        with _opened(here.store, here.clock) as opened:
+            yield from _version(opened, where)
+            _write(opened)
+            yield ok("database write", "a table, and undone")
+            yield from _clock("database", here, _database_time(opened))
+            yield from _attention(opened)
+    except SQLAlchemyError as error:
+        yield fail("database", f"{where}: {_first_line(error)}", _database_advice(here, error))
+    except NavEvalError as error:
+        yield fail("database", str(error), "Check NAV_EVAL_DATABASE.")
+
+
+def _shown(url: str) -> str:
+    """Without the password."""
+    try:
+        return make_url(url).render_as_string()
+    except ArgumentError:
+        return "NAV_EVAL_DATABASE"
+
+
+@contextmanager
+def _opened(store: StoreSettings, clock: Clock) -> Iterator[Database]:
+    opened = Database(store.database, clock=clock, pool_size=1)
+    try:
+        yield opened
+    finally:
+        opened.dispose()
+
+
+def _version(opened: Database, where: str) -> Iterator[Finding]:
+    has, needs = migrate.current(opened), migrate.head()
+    if has == needs:
+        yield ok("database", f"{where}, version {has}")
+    elif has is None or has in migrate.known():
+        yield fail("database", f"{where} has version {has or 'none'}, not {needs}", "Run `nav-eval admin migrate`.")
+    else:
+        found = f"{where} has version {has}, which this nav-eval does not know"
+        yield fail("database", found, "A newer nav-eval wrote it: install that one, or restore a backup.")
+
+
+def _write(opened: Database) -> None:
+    with opened.engine.execution_options(nav_eval_begin="BEGIN IMMEDIATE").connect() as connection:
+        connection.execute(text("CREATE TABLE nav_eval_doctor (probe INTEGER)"))
+        connection.execute(text("INSERT INTO nav_eval_doctor VALUES (1)"))
+        connection.rollback()
+
+
+def _database_time(opened: Database) -> datetime | None:
+    """None where the database has no clock of its own."""
+    if opened.is_sqlite:
+        return None
+    with opened.engine.connect() as connection:
+        moment: datetime = connection.execute(text("SELECT clock_timestamp()")).scalar_one()
+    return moment
+
+
+def _attention(opened: Database) -> Iterator[Finding]:
+    """Workers that live, and work that nobody does."""
+    if migrate.current(opened) != migrate.head():
+        return
+    with opened.read() as session:
+        alive, overdue = [worker.name for worker in workers.alive(session)], recovery.overdue(session)
+    if alive:
+        yield ok("workers", ", ".join(alive))
+    else:
+        yield note("workers", "none at work", "Start `nav-eval worker --beat`, or `nav-eval serve --with-worker`.")
+    if overdue:
+        found = f"{len(overdue)} submissions wait for somebody, {overdue[0][0]} first"
+        yield warn("overdue", found, "A worker with --beat puts that right within seconds; is one at work?")
+
+
+def _database_advice(here: Surroundings, error: SQLAlchemyError) -> str:
+    said = str(error)
+    if isinstance(error, ArgumentError):
+        return "Write it as postgresql://user:password@host/name or sqlite:///FILE."
+    if "not a database" in said or "malformed" in said:
+        return f"The file is damaged. Move {here.database_file} away, then `nav-eval admin restore FOLDER`."
+    if here.database_file is not None:
+        return "Give this user the right to read and write the file and its folder, or set NAV_EVAL_HOME."
+    if "authentication failed" in said or "does not exist" in said:
+        return "Check user, password and name in NAV_EVAL_DATABASE; create the database if it is new."
+    return "Start the database, and check host and port in NAV_EVAL_DATABASE."
+
+
+def blobs(here: Surroundings) -> Iterator[Finding]:
+    """Write one, read it back, delete it."""
+    folder = here.folders.get("blobs")
+    if folder is not None and not folder.exists():
+        yield note("blobs", f"none yet in {folder}", "`nav-eval serve` makes the folder.")
+        return
+    try:
+        store = here.store.open_blobs()
+        store.put(PROBE, b"nav-eval")
+        same = store.get(PROBE) == b"nav-eval"
+        store.delete(PROBE)
+    except ImportError as error:
+        yield fail("blobs", f"{here.store.blobs}: {error}", "Install the library for this kind of store: nav-eval[s3].")
+    except (OSError, NavEvalError) as error:
+        yield fail(
+            "blobs", f"{here.store.blobs}: {_first_line(error)}", "Check NAV_EVAL_BLOBS, its rights and its room."
+        )
+    else:
+        yield ok("blobs", here.store.blobs) if same else fail("blobs", "read something else", "Replace this store.")
+
+
+def broker(here: Surroundings) -> Iterator[Finding]:
+    """Redis, where one is named; the embedded installation has none."""
+    if here.broker is None or not here.broker.startswith(("redis://", "rediss://", "unix://")):
+        advice = "One machine needs none; for workers on other machines set NAV_EVAL_BROKER=redis://host:6379/0."
+        yield note("redis", "not used: messages are files", advice)
+        return
+    try:
+        import redis
+    except ImportError:
+        yield fail("redis", "its library is not installed", "pip install 'nav-eval[worker]'")
+        return
+    where = _without_password(here.broker)
+    try:
+        with closing(
+            redis.Redis.from_url(here.broker, socket_timeout=PATIENCE, socket_connect_timeout=PATIENCE)
+        ) as client:
+            facts: dict[str, Any] = client.info()
+            seconds, micros = client.time()
+    except (redis.RedisError, ValueError) as error:
+        yield fail("redis", f"{where}: {_first_line(error)}", "Start Redis, and check NAV_EVAL_BROKER.")
+        return
+    yield ok("redis", f"{where}, version {facts.get('redis_version')}")
+    if facts.get("maxmemory_policy", "noeviction") != "noeviction":
+        yield warn(
+            "redis", f"evicts ({facts['maxmemory_policy']})", "Set maxmemory-policy noeviction: these are messages."
+        )
+    yield from _clock("redis", here, datetime.fromtimestamp(seconds + micros / 1e6, UTC))
+
+
+def docker(here: Surroundings) -> Iterator[Finding]:
+    """The engine that runs teams' images; the embedded installation runs trusted code without it."""
+    missing = fail if here.runtime == "docker" else note
+    advice = "Needed for images of strangers only: install Docker Engine 24 or newer, and let this user use it."
+    try:
+        import docker as library
+    except ImportError:
+        yield missing("docker", "its library is not installed", "pip install 'nav-eval[worker]'")
+        return
+    try:
+        with closing(library.from_env(timeout=int(PATIENCE))) as client:
+            facts: dict[str, Any] = client.info()
+    except (library.errors.DockerException, OSError):
+        yield missing("docker", "no engine answers", advice)
+        return
+    yield ok("docker", f"{facts.get('ServerVersion')}, storage {facts.get('Driver')}")
+    if "runsc" in facts.get("Runtimes", {}):
+        yield ok("gvisor", "runsc")
+    else:
+        yield note("gvisor", "no runsc", "Install gVisor to put a second wall around images of strangers.")
+
+
+def _clock(name: str, here: Surroundings, theirs: datetime | None) -> Iterator[Finding]:
+    if theirs is None:
+        return
+    apart = abs((here.clock.now() - theirs).total_seconds())
+    soft, hard = here.needs.clock_seconds
+    level = Level.OK if apart <= soft else Level.WARN if apart <= hard else Level.FAIL
+    advice = (
+        ""
+        if level is Level.OK
+        else "Leases and quotas go by the clock: run chrony or systemd-timesyncd on both machines."
+    )
+    yield Finding(check=f"clock of {name}", level=level, found=f"{apart:.1f} s from ours", advice=advice)
+
+
+def _without_password(url: str) -> str:
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
+def _first_line(error: BaseException) -> str:
+    cause = getattr(error, "orig", None) or error
+    return (str(cause).strip() or type(cause).__name__).splitlines()[0]

@@ -1,0 +1,3 @@
+from support.postgres import postgres_server
+
+__all__ = ["postgres_server"]

@@ -1,0 +1,130 @@
+"""The doctor, with the real things: Redis, Postgres, a graphics driver, a full disk."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from nav_eval_store import migrate
+from nav_eval_store.clock import ManualClock
+from nav_eval_store.settings import StoreSettings
+from nav_eval_worker.doctor import Finding, Level, Surroundings, drawing, examine, services
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Surroundings:
+    store = StoreSettings.from_environment({"NAV_EVAL_HOME": str(tmp_path / "home")})
+    return Surroundings(store=store, cache=tmp_path / "cache", environment=os.environ)
+
+
+def by_check(findings) -> dict[str, Finding]:
+    return {finding.check: finding for finding in findings}
+
+
+def free_port() -> int:
+    with closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture
+def redis_process(tmp_path: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    if shutil.which("redis-server") is None:
+        pytest.skip("redis-server is not installed (Debian: apt-get install redis-server)")
+    port = free_port()
+    command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    for _ in range(100):
+        with closing(socket.socket()) as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                break
+        time.sleep(0.05)
+    yield f"redis://127.0.0.1:{port}/0", process
+    process.kill()
+    process.wait()
+
+
+def test_redis_that_runs_and_redis_that_was_stopped(here, redis_process):
+    url, process = redis_process
+    found = by_check(examine(replace(here, broker=url), (services.broker,)))
+    assert (found["redis"].level, found["clock of redis"].level) == (Level.OK, Level.OK)
+    process.terminate()
+    process.wait()
+    found = by_check(examine(replace(here, broker=url), (services.broker,)))
+    assert (found["redis"].level, list(found)) == (Level.FAIL, ["redis"])
+
+
+@pytest.mark.parametrize(("seconds", "level"), [(0, Level.OK), (5, Level.WARN), (-5, Level.WARN), (60, Level.FAIL)])
+def test_a_clock_that_is_wrong(here, redis_process, seconds, level):
+    ahead = ManualClock(datetime.now(UTC) + timedelta(seconds=seconds))
+    found = by_check(examine(replace(here, broker=redis_process[0], clock=ahead), (services.broker,)))
+    assert found["clock of redis"].level is level
+
+
+def test_postgres(here, postgres_server):
+    url = postgres_server.create_database()
+    there = replace(here, store=replace(here.store, database=url))
+    found = by_check(examine(there, (services.database,)))
+    assert (found["database"].level, found["database"].advice) == (Level.FAIL, "Run `nav-eval admin migrate`.")
+    database = there.store.open_database()
+    migrate.upgrade(database)
+    database.dispose()
+    found = by_check(examine(there, (services.database,)))
+    assert {name: found[name].level for name in ("database", "database write", "clock of database")} == {
+        "database": Level.OK,
+        "database write": Level.OK,
+        "clock of database": Level.OK,
+    }
+    late = ManualClock(datetime.now(UTC) - timedelta(minutes=5))
+    assert by_check(examine(replace(there, clock=late), (services.database,)))["clock of database"].level is Level.FAIL
+
+
+def test_a_picture_is_really_drawn(here):
+    found = by_check(examine(here, (drawing.drawing,)))["rendering"]
+    assert found.level is Level.OK, found
+    blind = {**os.environ, "__EGL_VENDOR_LIBRARY_FILENAMES": "/nowhere.json"}
+    found = by_check(examine(replace(here, environment=blind), (drawing.drawing,)))["rendering"]
+    assert found.level is Level.FAIL
+    assert "libegl1" in found.advice
+
+
+FULL_DISK = """
+import os, sys
+from pathlib import Path
+from nav_eval_store.settings import StoreSettings
+from nav_eval_worker.doctor import Surroundings, examine
+from nav_eval_worker.doctor import machine, services
+home = Path(sys.argv[1])
+filler = os.open(home / "filler", os.O_WRONLY | os.O_CREAT)
+try:
+    while True:
+        os.write(filler, bytes(4096))
+except OSError:
+    pass
+store = StoreSettings.from_environment({"NAV_EVAL_HOME": str(home)})
+for finding in examine(Surroundings(store=store, cache=home / "cache"), (machine.disks, machine.folders)):
+    print(finding.check, finding.level, finding.found, sep="|")
+"""
+
+
+def test_a_disk_that_is_full(tmp_path):
+    mount = 'mount -t tmpfs -o size=256k tmpfs "$1" && exec "$2" -c "$3" "$1"'
+    command = ["unshare", "--mount", "sh", "-c", mount, "sh", str(tmp_path), sys.executable, FULL_DISK]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "unshare failed" in done.stderr or "permission denied" in done.stderr.lower():
+        pytest.skip("mounting needs root")
+    found = {line.split("|")[0]: line.split("|")[1:] for line in done.stdout.splitlines()}
+    assert found["disk"][0] == "fail", done
+    assert found["cache folder"][0] == "fail"
+    assert "No space left" in found["cache folder"][1]
