@@ -1,0 +1,194 @@
+"""The simulator's process: plays the episodes of one order against one agent and tells each result at once.
+
+    python -m nav_eval.evaluation.shard ORDER.json     (or - for standard input)
+
+Every runtime starts this same program, in a container or not. It knows no database, no queue and no
+secret: what it is given is the order, what it gives back are messages on standard output
+(`shard_protocol`). Private parts of the episodes stay here; agents get `PublicEpisode`s.
+
+An agent that is gone ends the program, because whoever started the agent may start it again; what
+was in hand is told as the agent's failure first.
+"""
+
+import os
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from nav_eval.agents.client import AgentClient, Health
+from nav_eval.agents.description import AgentDescription
+from nav_eval.agents.failures import AgentFailure
+from nav_eval.agents.settings import ClientSettings
+from nav_eval.causes import UNSCORED, Cause
+from nav_eval.config import BenchmarkConfig
+from nav_eval.dataset.dataset import TaskDataset
+from nav_eval.dataset.episode import Episode
+from nav_eval.errors import NavEvalError
+from nav_eval.evaluation.bench import Bench
+from nav_eval.evaluation.episode_manager import EpisodeManager
+from nav_eval.evaluation.episodes import load_episodes
+from nav_eval.evaluation.interface import client_settings, task_interface
+from nav_eval.evaluation.opening import open_agent
+from nav_eval.evaluation.results import EpisodeResult, encode
+from nav_eval.evaluation.run_folder import manifest_of
+from nav_eval.evaluation.shard_protocol import (
+    EXIT_CODES,
+    BadOrder,
+    Beat,
+    Ended,
+    Message,
+    Played,
+    Ready,
+    ShardOrder,
+    read_order,
+)
+from nav_eval.simulator.base import SimulatorSetup
+
+BEAT_SECONDS = 2.0
+_FATAL = frozenset({Cause.AGENT_CRASH, Cause.AGENT_OOM, Cause.AGENT_TIMEOUT})
+"""Failures after which the agent may be gone."""
+
+
+class Outlet:
+    """Where messages go; one at a time, whichever thread has something to say."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._lock = threading.Lock()
+
+    def say(self, message: Message) -> None:
+        line = msgspec.json.encode(message) + b"\n"
+        try:
+            with self._lock:
+                self._stream.write(line)
+                self._stream.flush()
+        except OSError:  # nobody listens any more: there is nobody to play for
+            os._exit(EXIT_CODES[Cause.INFRASTRUCTURE])
+
+    @contextmanager
+    def beating(self, seconds: float = BEAT_SECONDS) -> Iterator[None]:
+        """Signs of life while the block lasts."""
+        done = threading.Event()
+
+        def beat() -> None:
+            while not done.wait(seconds):
+                self.say(Beat())
+
+        thread = threading.Thread(target=beat, name="beat", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+
+
+class Shard:
+    """The episodes of one order."""
+
+    def __init__(self, order: ShardOrder, benchmark: BenchmarkConfig, outlet: Outlet) -> None:
+        self._order, self._benchmark, self._outlet = order, benchmark, outlet
+        self._began = time.monotonic()
+        self._failed: EpisodeResult | None = None  # by our fault, as often as we may try
+        self._gone: EpisodeResult | None = None  # its episode was the agent's last
+
+    def play(self) -> Ended:
+        """Play all; says how it ended."""
+        episodes = load_episodes(self._benchmark)
+        mine = self._chosen(episodes)
+        with open_agent(self._order.agent, self._benchmark, episodes, self._settings()) as client:
+            description = client.describe(task_interface(self._benchmark))
+            bench = Bench(self._setup(), client, description)
+            self._outlet.say(self._ready(description, episodes, at_once=bench.at_once))
+            self._play(bench, client, EpisodeManager(mine))
+        last = self._gone or self._failed
+        return Ended() if last is None else Ended(cause=Cause(str(last.cause)), detail=last.detail or "")
+
+    def _play(self, bench: Bench, client: AgentClient, manager: EpisodeManager) -> None:
+        def next_episode() -> Episode | None:
+            return None if self._gone is not None else manager.take(wait=True)
+
+        def emit(result: EpisodeResult) -> None:
+            if manager.finish(result):
+                self._tell(result, client)
+
+        bench.play(next_episode, emit)
+
+    def _tell(self, result: EpisodeResult, client: AgentClient) -> None:
+        """A result is told; a failure of ours is none, and the episode is left to somebody else."""
+        if result.cause in UNSCORED:
+            self._failed = self._failed or result
+            return
+        self._outlet.say(Played(line=msgspec.Raw(encode(result))))
+        if result.cause in _FATAL and client.health_check() is Health.UNREACHABLE:
+            self._gone = self._gone or result
+
+    def _ready(self, description: AgentDescription, episodes: TaskDataset, *, at_once: int) -> Ready:
+        about = {**description.metadata, "name": description.name, "version": description.version}
+        manifest = manifest_of(self._benchmark, episodes, agent=about, run_seed=self._order.run_seed)
+        seconds = time.monotonic() - self._began
+        return Ready(agent=about, at_once=at_once, seconds=seconds, digests=manifest.digests)
+
+    def _chosen(self, episodes: TaskDataset) -> list[Episode]:
+        known = set(episodes.episode_ids)
+        for wanted in self._order.episode_ids:
+            if wanted not in known:
+                raise BadOrder(f"The episode {wanted!r} is not in the benchmark {self._benchmark.name!r}.")
+        return [episodes.by_id(wanted) for wanted in self._order.episode_ids]
+
+    def _setup(self) -> SimulatorSetup:
+        return SimulatorSetup(benchmark=self._benchmark, cache=Path(self._order.cache), run_seed=self._order.run_seed)
+
+    def _settings(self) -> ClientSettings:
+        settings, patience = client_settings(self._benchmark), self._order.patience
+        directory = self._order.shared_memory_dir
+        return replace(
+            settings,
+            connect_timeout=patience.start or settings.connect_timeout,
+            action_timeout=patience.step or settings.action_timeout,
+            episode_timeout=patience.episode or settings.episode_timeout,
+            shared_memory_dir=None if directory is None else Path(directory),
+        )
+
+
+def run(data: bytes, outlet: Outlet) -> int:
+    """Carry out an order; the program's exit code."""
+    with outlet.beating():
+        try:
+            ended = Shard(*read_order(data), outlet).play()
+        except NavEvalError as error:
+            cause = error.cause if isinstance(error, AgentFailure) else Cause.INFRASTRUCTURE
+            ended = Ended(cause=cause, detail=str(error))
+        except Exception as error:  # noqa: BLE001 - the end of the process; the worker must hear of it
+            traceback.print_exc()
+            ended = Ended(cause=Cause.INFRASTRUCTURE, detail=f"{type(error).__name__}: {error}")
+    outlet.say(ended)
+    return 0 if ended.cause is None else EXIT_CODES[ended.cause]
+
+
+def main(arguments: list[str]) -> int:
+    outlet = Outlet(_take_stdout())
+    if len(arguments) != 1:
+        sys.stderr.write("usage: python -m nav_eval.evaluation.shard ORDER.json|-\n")
+        return 2
+    data = sys.stdin.buffer.read() if arguments[0] == "-" else Path(arguments[0]).read_bytes()
+    return run(data, outlet)
+
+
+def _take_stdout() -> BinaryIO:
+    """Standard output is for messages: whatever else prints there goes to standard error from now on."""
+    messages = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return messages
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
