@@ -117,7 +117,7 @@ def _disk(here: Surroundings, path: str, names: str) -> Iterator[Finding]:
 
 def folders(here: Surroundings) -> Iterator[Finding]:
     """Whether one can write there, by writing; for a folder that is not there yet, where it will be made."""
-    variables = {"cache": "NAV_EVAL_CACHE", "blobs": "NAV_EVAL_BLOBS", "database": "NAV_EVAL_HOME"}
+    variables = {"cache": "NAV_EVAL_CACHE", "blobs": "NAV_EVAL_BLOBS"}
     for name, folder in here.folders.items():
         try:
             with tempfile.NamedTemporaryFile(dir=_existing(folder), prefix=".nav-eval-doctor-") as file:
@@ -125,9 +125,8 @@ def folders(here: Surroundings) -> Iterator[Finding]:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
-            advice = (
-                f"Give this user the right to write there, free some room, or set {variables[name]} to another folder."
-            )
+            variable = variables.get(name, "NAV_EVAL_HOME")
+            advice = f"Give this user the right to write there, free some room, or set {variable} to another folder."
             yield fail(f"{name} folder", f"{folder}: {error.strerror}", advice)
         else:
             yield ok(f"{name} folder", str(folder))

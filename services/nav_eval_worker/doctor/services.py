@@ -136,7 +136,7 @@ def blobs(here: Surroundings) -> Iterator[Finding]:
 
 def broker(here: Surroundings) -> Iterator[Finding]:
     """Redis, where one is named; the embedded installation has none."""
-    if here.broker is None or not here.broker.startswith(("redis://", "rediss://", "unix://")):
+    if here.broker.folder is not None:
         advice = "One machine needs none; for workers on other machines set NAV_EVAL_BROKER=redis://host:6379/0."
         yield note("redis", "not used: messages are files", advice)
         return
@@ -145,11 +145,10 @@ def broker(here: Surroundings) -> Iterator[Finding]:
     except ImportError:
         yield fail("redis", "its library is not installed", "pip install 'nav-eval[worker]'")
         return
-    where = _without_password(here.broker)
+    url = here.broker.url.replace("redis+socket://", "unix://", 1)  # Celery's name for it
+    where = _without_password(url)
     try:
-        with closing(
-            redis.Redis.from_url(here.broker, socket_timeout=PATIENCE, socket_connect_timeout=PATIENCE)
-        ) as client:
+        with closing(redis.Redis.from_url(url, socket_timeout=PATIENCE, socket_connect_timeout=PATIENCE)) as client:
             facts: dict[str, Any] = client.info()
             seconds, micros = client.time()
     except (redis.RedisError, ValueError) as error:

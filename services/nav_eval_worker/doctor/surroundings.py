@@ -11,6 +11,7 @@ from nav_eval.cache import cache_folder
 from nav_eval_store.clock import Clock, SystemClock
 from nav_eval_store.database import normalised
 from nav_eval_store.errors import StoreError
+from nav_eval_store.messages import Broker
 from nav_eval_store.settings import StoreSettings
 
 GIGABYTE = 10**9
@@ -34,7 +35,7 @@ class Surroundings:
 
     store: StoreSettings
     cache: Path  #: what can always be made again
-    broker: str | None = None  #: redis://…; None is the embedded file-system broker
+    broker: Broker  #: how workers hear of work
     runtime: str = "process"  #: how workers run agents: process or docker
     environment: Mapping[str, str] = field(default_factory=dict)  #: for the programs that the doctor starts
     clock: Clock = field(default_factory=SystemClock)
@@ -46,8 +47,8 @@ class Surroundings:
         variables = os.environ if environ is None else environ
         return cls(
             store=StoreSettings.from_environment(variables),
-            cache=cache_folder(),
-            broker=variables.get("NAV_EVAL_BROKER"),
+            cache=cache_folder(variables),
+            broker=Broker.from_environment(variables),
             runtime=variables.get("NAV_EVAL_RUNTIME", "process"),
             environment=variables,
         )
@@ -58,6 +59,8 @@ class Surroundings:
         places = {"cache": self.cache}
         if "://" not in self.store.blobs:
             places["blobs"] = Path(self.store.blobs)
+        if self.broker.folder is not None:
+            places["broker"] = self.broker.folder
         if (file := self.database_file) is not None:
             places["database"] = file.parent
         return places

@@ -16,7 +16,7 @@ import pytest
 
 from nav_eval_store import migrate
 from nav_eval_store.clock import ManualClock
-from nav_eval_store.settings import StoreSettings
+from nav_eval_store.messages import Broker
 from nav_eval_worker.doctor import Finding, Level, Surroundings, drawing, examine, services
 
 pytestmark = pytest.mark.integration
@@ -24,8 +24,8 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture
 def here(tmp_path: Path) -> Surroundings:
-    store = StoreSettings.from_environment({"NAV_EVAL_HOME": str(tmp_path / "home")})
-    return Surroundings(store=store, cache=tmp_path / "cache", environment=os.environ)
+    places = {"NAV_EVAL_HOME": str(tmp_path / "home"), "NAV_EVAL_CACHE": str(tmp_path / "cache")}
+    return Surroundings.here({**os.environ, **places})
 
 
 def by_check(findings) -> dict[str, Finding]:
@@ -57,18 +57,18 @@ def redis_process(tmp_path: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]
 
 def test_redis_that_runs_and_redis_that_was_stopped(here, redis_process):
     url, process = redis_process
-    found = by_check(examine(replace(here, broker=url), (services.broker,)))
+    found = by_check(examine(replace(here, broker=Broker(url)), (services.broker,)))
     assert (found["redis"].level, found["clock of redis"].level) == (Level.OK, Level.OK)
     process.terminate()
     process.wait()
-    found = by_check(examine(replace(here, broker=url), (services.broker,)))
+    found = by_check(examine(replace(here, broker=Broker(url)), (services.broker,)))
     assert (found["redis"].level, list(found)) == (Level.FAIL, ["redis"])
 
 
 @pytest.mark.parametrize(("seconds", "level"), [(0, Level.OK), (5, Level.WARN), (-5, Level.WARN), (60, Level.FAIL)])
 def test_a_clock_that_is_wrong(here, redis_process, seconds, level):
     ahead = ManualClock(datetime.now(UTC) + timedelta(seconds=seconds))
-    found = by_check(examine(replace(here, broker=redis_process[0], clock=ahead), (services.broker,)))
+    found = by_check(examine(replace(here, broker=Broker(redis_process[0]), clock=ahead), (services.broker,)))
     assert found["clock of redis"].level is level
 
 
@@ -102,9 +102,7 @@ def test_a_picture_is_really_drawn(here):
 FULL_DISK = """
 import os, sys
 from pathlib import Path
-from nav_eval_store.settings import StoreSettings
-from nav_eval_worker.doctor import Surroundings, examine
-from nav_eval_worker.doctor import machine, services
+from nav_eval_worker.doctor import Surroundings, examine, machine, services
 home = Path(sys.argv[1])
 filler = os.open(home / "filler", os.O_WRONLY | os.O_CREAT)
 try:
@@ -112,8 +110,8 @@ try:
         os.write(filler, bytes(4096))
 except OSError:
     pass
-store = StoreSettings.from_environment({"NAV_EVAL_HOME": str(home)})
-for finding in examine(Surroundings(store=store, cache=home / "cache"), (machine.disks, machine.folders)):
+here = Surroundings.here({**os.environ, "NAV_EVAL_HOME": str(home), "NAV_EVAL_CACHE": str(home / "cache")})
+for finding in examine(here, (machine.disks, machine.folders)):
     print(finding.check, finding.level, finding.found, sep="|")
 """
 
@@ -124,7 +122,8 @@ def test_a_disk_that_is_full(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if "unshare failed" in done.stderr or "permission denied" in done.stderr.lower():
         pytest.skip("mounting needs root")
-    found = {line.split("|")[0]: line.split("|")[1:] for line in done.stdout.splitlines()}
-    assert found["disk"][0] == "fail", done
-    assert found["cache folder"][0] == "fail"
-    assert "No space left" in found["cache folder"][1]
+    found = [line.split("|") for line in done.stdout.splitlines()]
+    assert ["disk", "fail"] in [parts[:2] for parts in found], done
+    (cache,) = (parts for parts in found if parts[0] == "cache folder")
+    assert cache[1] == "fail"
+    assert "No space left" in cache[2]

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import nav_eval.cli
 from nav_eval_store import migrate
-from nav_eval_store.settings import StoreSettings
+from nav_eval_store.messages import Broker
 from nav_eval_worker.doctor import Finding, Level, Surroundings, examine, machine, services
 from nav_eval_worker.doctor.command import table
 from nav_eval_worker.doctor.surroundings import Needs
@@ -22,8 +22,7 @@ UNWRITABLE = Path("/proc/nav-eval")  # nobody can write there, not even root
 
 @pytest.fixture
 def here(tmp_path: Path) -> Surroundings:
-    store = StoreSettings.from_environment({"NAV_EVAL_HOME": str(tmp_path / "home")})
-    return Surroundings(store=store, cache=tmp_path / "cache")
+    return Surroundings.here({"NAV_EVAL_HOME": str(tmp_path / "home"), "NAV_EVAL_CACHE": str(tmp_path / "cache")})
 
 
 def by_check(findings) -> dict[str, Finding]:
@@ -173,13 +172,12 @@ def test_docker_is_needed_only_where_agents_run_in_it(here, monkeypatch):
     assert only(examine(replace(here, runtime="docker"), (services.docker,))).level is Level.FAIL
 
 
-@pytest.mark.parametrize("broker", [None, "filesystem://"])
-def test_the_embedded_broker_needs_no_redis(here, broker):
-    assert only(examine(replace(here, broker=broker), (services.broker,))).level is Level.NOTE
+def test_the_embedded_broker_needs_no_redis(here):
+    assert only(examine(here, (services.broker,))).level is Level.NOTE
 
 
 def test_redis_that_does_not_answer(here):
-    finding = only(examine(replace(here, broker="redis://user:secret@127.0.0.1:9/0"), (services.broker,)))
+    finding = only(examine(replace(here, broker=Broker("redis://user:secret@127.0.0.1:9/0")), (services.broker,)))
     assert finding.level is Level.FAIL
     assert "secret" not in finding.found
     assert "Start Redis" in finding.advice
