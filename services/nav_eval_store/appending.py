@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from nav_eval_store.errors import OffsetMismatch, StoreError, UploadBusy
+from nav_eval_store.errors import OffsetMismatch, TooLarge, UploadBusy
 
 CHUNK = 1 << 20
 DIGESTS = 256
@@ -63,7 +63,7 @@ class Appender:
     def write(self, chunk: bytes) -> None:
         """Add bytes; those beyond the announced length are refused."""
         if self._limit is not None and self.offset + len(chunk) > self._limit:
-            raise StoreError(f"More bytes than the {self._limit:,} that were announced.")
+            raise TooLarge(f"More bytes than the {self._limit:,} that were announced.")
         self._file.write(chunk)
         if self._digest is not None:
             self._digest.update(chunk)

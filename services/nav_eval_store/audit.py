@@ -1,6 +1,7 @@
 """The audit log: who did what to whom, and why. Written in the transaction of the deed itself."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -68,10 +69,13 @@ def listing(
     *,
     subject: Subject = NOTHING,
     actions: Sequence[str] = (),
+    actor: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
     after: str | None = None,
     limit: int = 100,
 ) -> Page[AuditEvent]:
-    """The log, newest first: all of it, or what is about `subject`."""
+    """The log, newest first: all of it, or what is about `subject`, was done by `actor`, and when."""
     limit = page_size(limit)
     query = select(AuditEvent).order_by(AuditEvent.id.desc()).limit(limit + 1)
     for name, value in subject._asdict().items():
@@ -79,6 +83,12 @@ def listing(
             query = query.where(getattr(AuditEvent, name) == value)
     if actions:
         query = query.where(AuditEvent.action.in_(actions))
+    if actor is not None:
+        query = query.where(AuditEvent.actor == actor)
+    if since is not None:
+        query = query.where(AuditEvent.at >= since)
+    if until is not None:
+        query = query.where(AuditEvent.at < until)
     if (below := position(after, tuple[int])) is not None:
         query = query.where(AuditEvent.id < below[0])
     return page(session.scalars(query).all(), limit, lambda row: (row.id,))

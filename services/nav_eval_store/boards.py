@@ -75,12 +75,13 @@ class Board:
 
 def leaderboard(session: Session, phase: Phase, viewer: Viewer = ANYBODY) -> Board:
     """The board of a phase for somebody. A hidden board has no rows, a team sees its own."""
-    entries = [entry for entry in counting_entries(session, phase) if _may_see(phase, entry.team_id, viewer)]
+    everybody = counting_entries(session, phase)
+    entries = [entry for entry in everybody if _may_see(phase, entry.team_id, viewer)]
     withheld = list(session.scalars(_withheld(phase))) if viewer.is_organiser else []
     cells = _cells(session, [entry.submission_id for entry in (*entries, *withheld)])
     counts = _completed(session, phase)
     ranked = phase.ranked_version == phase.board_version
-    ranks = {entry.submission_id: entry.rank for entry in entries} if ranked else provisional_ranks(phase, entries)
+    ranks = {entry.submission_id: entry.rank for entry in entries} if ranked else provisional_ranks(phase, everybody)
 
     def row(entry: Entry, rank: int | None) -> Row:
         values = cells.get(entry.submission_id, {})

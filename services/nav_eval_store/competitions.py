@@ -149,9 +149,11 @@ def _write_phase(
     if row is None:
         row = Phase(competition_id=competition.id, name=phase.name, created_at=now, board_version=0, ranked_version=-1)
         competition.phases.append(row)
+    if row.settings is None or row.config.closes != phase.closes:  # else an organiser may have closed it by hand
+        row.closes_at = phase.closes
     row.position, row.settings, row.updated_at = position, phase.model_dump(mode="json"), now
     row.rules_digest, row.metrics, row.ranking = facts
-    row.opens_at, row.closes_at, row.archived_at = phase.opens, phase.closes, None
+    row.opens_at, row.archived_at = phase.opens, None
     session.flush()
     return row
 

@@ -19,6 +19,10 @@ class BadCredentials(StoreError):
     """The token, password or invitation is not valid, or no longer; ask for a new one."""
 
 
+class BadInvitation(BadCredentials):
+    """This invitation is not valid, or no longer; ask the captain for a new one."""
+
+
 class Conflict(StoreError):
     """This contradicts what is already there."""
 
@@ -37,6 +41,15 @@ class PhaseNotOpen(StoreError):
 
 class QuotaExceeded(StoreError):
     """The team has no submission left; the message says when the next one is possible."""
+
+    def __init__(self, message: str | None = None, *, retry_seconds: int | None = None) -> None:
+        super().__init__(message)
+        self.retry_seconds = retry_seconds
+        """Until the next one is possible, where time alone helps."""
+
+
+class TooLarge(StoreError):
+    """These are more bytes than are allowed, or than were announced."""
 
 
 class LeaseLost(Conflict):

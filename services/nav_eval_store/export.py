@@ -6,21 +6,25 @@
     episodes/<submission>.jsonl    as `nav-eval score` and `nav-eval verify` read them
 
 For organisers: it holds what the test set's owner keeps private, but no e-mail address and no secret.
+
+`public_results` is what anybody may take away: boards that are public and, where a phase shows its episodes to
+the public, the quantities that every score is made of.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
+from uuid import UUID
 
 import msgspec
 from sqlalchemy import select
 
-from nav_eval_store import boards, tables
+from nav_eval_store import boards, episodes, tables
 from nav_eval_store.blobs import BlobStore
 from nav_eval_store.database import Session
 from nav_eval_store.errors import NotFound
 from nav_eval_store.lifecycle import State
 from nav_eval_store.models import AuditEvent, Base, Competition, EpisodeRow, LedgerEntry, Phase, Submission, Team
-from nav_eval_store.viewing import ORGANISER
+from nav_eval_store.viewing import ORGANISER, Audience, may_see
 
 BATCH = 500
 
@@ -47,6 +51,70 @@ def export_competition(
     yield ExportFile("audit.jsonl", _rows(session, AuditEvent, AuditEvent.competition_id == here))
     for submission in _completed(session, competition):
         yield ExportFile(f"episodes/{submission.id}.jsonl", _episodes(session, submission, blobs))
+
+
+def public_results(session: Session, competition: Competition) -> Iterator[ExportFile]:
+    """What anybody needs to compute the public boards again, and nothing that a phase keeps to itself."""
+    shown = [phase for phase in competition.phases if may_see(phase, "scores", Audience.PUBLIC)]
+    yield ExportFile("README.md", [_instructions(competition, shown)])
+    yield ExportFile("competition.json", [_json(_public_settings(competition, shown))])
+    for phase in shown:
+        board = boards.leaderboard(session, phase)
+        yield ExportFile(f"phases/{phase.name}/board.json", [_json(tables.board_json(board))])
+        yield ExportFile(f"phases/{phase.name}/board.csv", [tables.board_csv(board).encode()])
+        if may_see(phase, "episodes", Audience.PUBLIC):
+            scenes: dict[str, str] = {}
+            for row in board.rows:
+                path = f"phases/{phase.name}/episodes/{row.submission_id}.jsonl"
+                yield ExportFile(path, _public_episodes(session, row.submission_id, scenes))
+
+
+def _public_settings(competition: Competition, shown: Sequence[Phase]) -> dict[str, Any]:
+    return {
+        "name": competition.name,
+        "title": competition.title,
+        "phases": [
+            {
+                "name": phase.name,
+                "benchmark": phase.config.benchmark,
+                "rules_digest": phase.rules_digest,
+                "columns": phase.metrics,
+                "ranking": {**phase.ranking, "keep": phase.config.ranking.keep},
+                "board_version": phase.board_version,
+            }
+            for phase in shown
+        ],
+    }
+
+
+def _instructions(competition: Competition, shown: Sequence[Phase]) -> bytes:
+    with_episodes = [phase.name for phase in shown if may_see(phase, "episodes", Audience.PUBLIC)]
+    told = ", ".join(with_episodes) or "none of the phases"
+    return f"""# {competition.title}: results
+
+`phases/PHASE/board.csv` and `board.json` are the leaderboards as everybody sees them.
+Episodes are public in: {told}. There, every number of the board can be computed again with `pip install nav-eval`:
+
+    nav-eval score phases/PHASE/episodes/SUBMISSION.jsonl --task lh_vln    # from the raw quantities (LH-VLN)
+    nav-eval report phases/PHASE/episodes/SUBMISSION.jsonl                 # means and intervals, any task
+    nav-eval compare phases/PHASE/episodes/ONE.jsonl phases/PHASE/episodes/OTHER.jsonl
+
+Scenes have neutral names: which scene an episode plays in belongs to the test set, which episodes share one does not.
+""".encode()
+
+
+PUBLIC = ("episode_id", "status", "metrics", "num_steps", "cause", "timing", "subtasks")
+"""Of a line: what a score is made of. Instructions, places and paths are the test set's; messages are the team's."""
+
+
+def _public_episodes(session: Session, submission_id: UUID, scenes: dict[str, str]) -> Iterator[bytes]:
+    """The lines of a submission; `scenes` are the neutral names that were given so far."""
+    for line in episodes.lines(session, submission_id):
+        fields = msgspec.json.decode(line)
+        shown = {key: fields[key] for key in PUBLIC if key in fields}
+        if fields.get("scene_id") is not None:
+            shown["scene_id"] = scenes.setdefault(fields["scene_id"], f"scene_{len(scenes) + 1}")
+        yield msgspec.json.encode(shown) + b"\n"
 
 
 def _phase(session: Session, phase: Phase) -> Iterator[ExportFile]:

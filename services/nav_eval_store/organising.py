@@ -16,6 +16,7 @@ from nav_eval_store.quota import grant as grant_quota
 from nav_eval_store.workers import drain as drain_workers
 
 __all__ = [
+    "close_phase",
     "disqualify",
     "disqualify_team",
     "drain_workers",
@@ -26,6 +27,7 @@ __all__ = [
     "publish_board",
     "reevaluate_all",
     "reinstate_team",
+    "reopen_phase",
     "resume_phase",
     "run_baselines",
     "set_priority",
@@ -135,6 +137,21 @@ def pause_phase(session: Session, phase: Phase, *, actor: Actor, reason: str) ->
 def resume_phase(session: Session, phase: Phase, *, actor: Actor, reason: str = "") -> None:
     phase.paused_at, phase.paused_reason, phase.resumed_at = None, None, session.now()
     _phase_changed(session, phase, actor, "phase.resume", reason)
+
+
+def close_phase(session: Session, phase: Phase, *, actor: Actor, reason: str) -> None:
+    """Take no submissions from now on; what was submitted is evaluated to its end."""
+    _refuse_unexplained(reason)
+    if phase.closes_at is None or phase.closes_at > session.now():
+        phase.closes_at = session.now()
+    _phase_changed(session, phase, actor, "phase.close", reason)
+
+
+def reopen_phase(session: Session, phase: Phase, *, actor: Actor, reason: str) -> None:
+    """Undo `close_phase`: it closes when the configuration says."""
+    _refuse_unexplained(reason)
+    phase.closes_at = phase.config.closes
+    _phase_changed(session, phase, actor, "phase.reopen", reason)
 
 
 def publish_board(session: Session, phase: Phase, *, actor: Actor, reason: str = "") -> None:

@@ -6,6 +6,7 @@ was never used. Counting and reserving happen under the team's lock, so that fif
 get exactly what is left.
 """
 
+import math
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -117,8 +118,13 @@ def refuse_beyond(session: Session, phase: Phase, team: Team) -> None:
         raise QuotaExceeded(f"All {have.total} submissions of this phase are used.")
     raise QuotaExceeded(
         f"All {have.per_day} submissions of the last 24 hours are used; "
-        f"the next one is possible at {have.next_at:%Y-%m-%d %H:%M:%S} UTC."
+        f"the next one is possible at {have.next_at:%Y-%m-%d %H:%M:%S} UTC.",
+        retry_seconds=_seconds_until(have.next_at, session.now()),
     )
+
+
+def _seconds_until(moment: datetime | None, now: datetime) -> int | None:
+    return None if moment is None else max(1, math.ceil((moment - now).total_seconds()))
 
 
 def reserve(session: Session, submission: Submission) -> None:

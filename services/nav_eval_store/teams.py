@@ -16,7 +16,7 @@ from nav_eval_store import audit
 from nav_eval_store.actors import Actor
 from nav_eval_store.board_versions import board_changed
 from nav_eval_store.database import Session
-from nav_eval_store.errors import BadCredentials, Conflict, NameInUse, NotAllowed, NotFound, StoreError
+from nav_eval_store.errors import BadInvitation, Conflict, NameInUse, NotAllowed, NotFound, StoreError
 from nav_eval_store.models import Competition, Invitation, Member, MemberRole, Phase, Team, TeamKind, TeamStatus, User
 
 LONGEST_NAME = 60
@@ -157,7 +157,7 @@ def accept(session: Session, secret: str, *, user: User, actor: Actor) -> Team:
     )
     now = session.now()
     if invitation is None or invitation.accepted_at or invitation.revoked_at or invitation.expires_at <= now:
-        raise BadCredentials("This invitation is not valid, or no longer; ask the captain for a new one.")
+        raise BadInvitation
     team = locked(session, invitation.team_id)
     _refuse_full(session, team)
     _join(session, team, user, MemberRole.MEMBER)

@@ -15,9 +15,9 @@ from sqlalchemy.orm import joinedload
 from nav_eval_store import audit, submissions, transitions
 from nav_eval_store.actors import Actor
 from nav_eval_store.database import Session
-from nav_eval_store.errors import Conflict, NotFound, StoreError
+from nav_eval_store.errors import Conflict, NotFound, StoreError, TooLarge
 from nav_eval_store.lifecycle import Patience, State
-from nav_eval_store.models import Submission, Upload, UploadPurpose
+from nav_eval_store.models import Phase, Submission, Upload, UploadPurpose
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
 GB = 1_000_000_000
@@ -38,7 +38,7 @@ def create(
     submission = transitions.locked(session, submission_id)
     if submission.state not in (State.CREATED, State.UPLOADING):
         raise Conflict(f"The submission is {submission.state}; it takes no upload any more.")
-    refuse_length(submission, length)
+    refuse_length(submission.phase, length)
     if sha256 is not None and not SHA256.fullmatch(sha256):
         raise StoreError("A sha256 is 64 hexadecimal digits, in lower case.")
     if any(upload.purpose is purpose for upload in uploads_of(session, submission)):
@@ -64,11 +64,11 @@ def create(
     return upload
 
 
-def refuse_length(submission: Submission, length: int | None) -> None:
+def refuse_length(phase: Phase, length: int | None) -> None:
     """Refuse more bytes than the phase allows."""
-    limit = submission.phase.config.limits.image_gb
+    limit = phase.config.limits.image_gb
     if length is not None and length > limit * GB:
-        raise StoreError(f"{length:,} bytes are more than the {limit:g} GB that this phase allows.")
+        raise TooLarge(f"{length:,} bytes are more than the {limit:g} GB that this phase allows.")
     if length is not None and length < 1:
         raise StoreError("An upload has at least one byte.")
 
@@ -94,7 +94,7 @@ def uploads_of(session: Session, submission: Submission) -> Sequence[Upload]:
 
 def set_length(session: Session, upload: Upload, length: int) -> None:
     """What tus calls Upload-Defer-Length, made good on; once only."""
-    refuse_length(upload.submission, length)
+    refuse_length(upload.submission.phase, length)
     if upload.length not in (None, length):
         raise Conflict(f"The upload was announced with {upload.length:,} bytes.")
     upload.length = length

@@ -1,0 +1,187 @@
+"""Competitions and phases, as everybody may see them."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal
+
+from nav_eval_gateway.schemas.base import Answer, example
+from nav_eval_store.models import Competition, Phase
+
+
+class PhaseState(StrEnum):
+    """Whether a phase takes submissions."""
+
+    UPCOMING = "upcoming"
+    OPEN = "open"
+    PAUSED = "paused"
+    CLOSED = "closed"
+
+
+class QuotaRules(Answer):
+    """How often a team may submit; null is without limit."""
+
+    per_day: int | None
+    total: int | None
+    concurrent: int
+
+
+class Limits(Answer):
+    """What one submission may use."""
+
+    image_gb: float
+    memory_gb: float
+    cpus: float
+    gpus: int
+    shm_gb: float
+    pids: int
+    log_kb: int
+    start_seconds: float
+    step_seconds: float | None
+    episode_seconds: float | None
+    submission_hours: float
+
+
+class VisibilityRules(Answer):
+    """Who sees what of a submission: everybody, its team, or organisers only."""
+
+    scores: Literal["public", "team", "organiser"]
+    logs: Literal["public", "team", "organiser"]
+    replays: Literal["public", "team", "organiser"]
+    episodes: Literal["public", "team", "organiser"]
+
+
+class RankingRules(Answer):
+    """What decides the order of the board."""
+
+    weights: Mapping[str, float]
+    higher_is_better: bool
+    keep: Literal["best", "last"]
+    shared_ranks: bool
+
+
+class Metric(Answer):
+    """A column of the board."""
+
+    name: str
+    higher_is_better: bool
+
+
+class Baseline(Answer):
+    """A row of the board that no team made."""
+
+    name: str
+    upper_bound: bool
+    """It knows what agents must not: never ranked."""
+
+
+class PhaseAnswer(Answer):
+    """A part of a competition with its own benchmark, time and rules."""
+
+    name: str
+    title: str
+    description: str
+    state: PhaseState
+    reason: str | None
+    """Why it is paused."""
+    opens_at: datetime | None
+    closes_at: datetime | None
+    benchmark: str
+    requires: str | None
+    """A phase in which a team must first have a completed submission."""
+    quota: QuotaRules
+    limits: Limits
+    visibility: VisibilityRules
+    board_is_public: bool
+    ranking: RankingRules
+    metrics: list[Metric]
+    baselines: list[Baseline]
+    rules_digest: str
+    """Equal for evaluations by the same rules."""
+
+    @classmethod
+    def of(cls, phase: Phase, now: datetime) -> "PhaseAnswer":
+        config = phase.config
+        return cls(
+            name=phase.name,
+            title=config.title or phase.name,
+            description=config.description,
+            state=phase_state(phase, now),
+            reason=phase.paused_reason if phase.paused_at is not None else None,
+            opens_at=phase.opens_at,
+            closes_at=phase.closes_at,
+            benchmark=config.benchmark,
+            requires=config.requires,
+            quota=QuotaRules.model_validate(config.quota, from_attributes=True),
+            limits=Limits.model_validate(config.limits, from_attributes=True),
+            visibility=VisibilityRules.model_validate(config.visibility, from_attributes=True),
+            board_is_public=config.visibility.scores == "public" or phase.published_at is not None,
+            ranking=RankingRules(
+                weights=phase.ranking["weights"],
+                higher_is_better=phase.ranking["higher_is_better"],
+                keep=config.ranking.keep,
+                shared_ranks=config.ranking.shared_ranks,
+            ),
+            metrics=[Metric.model_validate(metric) for metric in phase.metrics],
+            baselines=[Baseline(name=row.name, upper_bound=row.privileged) for row in config.baselines],
+            rules_digest=phase.rules_digest,
+        )
+
+
+def phase_state(phase: Phase, now: datetime) -> PhaseState:
+    """Whether the phase takes submissions at this moment."""
+    if phase.archived_at is not None or (phase.closes_at is not None and now >= phase.closes_at):
+        return PhaseState.CLOSED
+    if phase.opens_at is not None and now < phase.opens_at:
+        return PhaseState.UPCOMING
+    return PhaseState.PAUSED if phase.paused_at is not None else PhaseState.OPEN
+
+
+class CompetitionSummary(Answer):
+    """A competition in a list."""
+
+    model_config = example(name="demo", title="nav-eval demo challenge", registration="open", phases=["dev"])
+
+    name: str
+    title: str
+    registration: Literal["open", "approval", "closed"]
+    phases: list[str]
+
+    @classmethod
+    def of(cls, competition: Competition) -> "CompetitionSummary":
+        return cls(
+            name=competition.name,
+            title=competition.title,
+            registration=competition.config.registration,
+            phases=[phase.name for phase in competition.phases if phase.archived_at is None],
+        )
+
+
+class CompetitionAnswer(Answer):
+    """A competition."""
+
+    name: str
+    title: str
+    description: str
+    organiser: str
+    contact: str
+    url: str
+    max_team_size: int
+    registration: Literal["open", "approval", "closed"]
+    """Whether teams are in at once, after an organiser's nod, or not at all."""
+    phases: list[PhaseAnswer]
+
+    @classmethod
+    def of(cls, competition: Competition, now: datetime) -> "CompetitionAnswer":
+        config = competition.config
+        return cls(
+            name=competition.name,
+            title=competition.title,
+            description=config.description,
+            organiser=config.organiser,
+            contact=config.contact,
+            url=config.url,
+            max_team_size=config.max_team_size,
+            registration=config.registration,
+            phases=[PhaseAnswer.of(phase, now) for phase in competition.phases],
+        )

@@ -1,0 +1,43 @@
+"""What a running gateway holds: opened when it starts, closed when it stops."""
+
+from dataclasses import dataclass
+from threading import BoundedSemaphore
+
+from nav_eval_gateway.live import EventHub
+from nav_eval_gateway.notify import CeleryMessenger, Messenger
+from nav_eval_gateway.settings import GatewaySettings
+from nav_eval_store.blobs import BlobStore
+from nav_eval_store.clock import Clock
+from nav_eval_store.database import Database
+
+PASSWORDS_AT_ONCE = 4
+"""Each takes 32 MB and a tenth of a second; more of them at once would be a way to bring us down."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Services:
+    """The parts that handlers use."""
+
+    settings: GatewaySettings
+    database: Database
+    blobs: BlobStore
+    messenger: Messenger
+    hub: EventHub  #: wakes those who watch live events
+    passwords: BoundedSemaphore  #: held while a password is hashed
+
+    @classmethod
+    def open(cls, settings: GatewaySettings, *, clock: Clock | None = None) -> "Services":
+        database = settings.store.open_database(clock=clock)
+        return cls(
+            settings=settings,
+            database=database,
+            blobs=settings.store.open_blobs(),
+            messenger=CeleryMessenger(settings.broker),
+            hub=EventHub(database, poll_seconds=settings.poll_seconds),
+            passwords=BoundedSemaphore(PASSWORDS_AT_ONCE),
+        )
+
+    async def close(self) -> None:
+        await self.hub.close()
+        self.messenger.close()
+        self.database.dispose()

@@ -1,0 +1,112 @@
+"""How a gateway runs, from the environment. A secret may stand in a file: `NAME_FILE=/run/secrets/name`.
+
+| variable | default | |
+|---|---|---|
+| `NAV_EVAL_HOME`, `NAV_EVAL_DATABASE`, `NAV_EVAL_BLOBS`, `NAV_EVAL_BROKER` | | as the store has them |
+| `NAV_EVAL_SECRET_KEY` | made once, kept in `$NAV_EVAL_HOME/secret-key` | signs cookies |
+| `NAV_EVAL_URL` | as the request says | public address, e.g. `https://challenge.example.org` |
+| `NAV_EVAL_MAX_BODY_KB` | 1024 | of a request that is no upload |
+| `NAV_EVAL_RATE_LIMIT` | 600 | requests per minute and user or address; 0 is none |
+| `NAV_EVAL_LOGIN_RATE_LIMIT` | 20 | attempts per minute and address; 0 is none |
+| `NAV_EVAL_TRUST_PROXY` | no | believe X-Forwarded-For (behind a reverse proxy of ours only) |
+| `NAV_EVAL_ALLOW_PRIVATE_WEBHOOKS` | no | webhooks may point into the local network |
+"""
+
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from nav_eval_store.errors import StoreError
+from nav_eval_store.messages import Broker
+from nav_eval_store.settings import StoreSettings, value
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GatewaySettings:
+    """All that a gateway is told."""
+
+    store: StoreSettings
+    broker: Broker
+    secret_key: str  #: signs cookies; whoever has it can forge them
+    base_url: str | None = None  #: public address without a slash at its end; None is as the request says
+
+    max_body: int = 1 << 20  #: bytes of a request that is no upload
+    body_seconds: float = 30.0  #: for all of such a body
+    upload_idle_seconds: float = 60.0  #: between two pieces of an upload
+    threads: int = 32  #: requests that are with the database at the same time
+
+    rate_limit: int = 600  #: requests per minute and user, or address; 0 is none
+    login_rate_limit: int = 20  #: attempts per minute and address; 0 is none
+    trust_proxy: bool = False  #: X-Forwarded-For is set by a proxy of ours
+
+    cookie_name: str = "nav_eval_session"
+    session_lifetime: timedelta = timedelta(days=14)  #: of a browser's session
+    login_lifetime: timedelta = timedelta(days=90)  #: of a token that was got by a password
+
+    poll_seconds: float = 0.5  #: between two looks at the database for live events
+    heartbeat_seconds: float = 15.0  #: between signs of life on a silent event stream
+    allow_private_webhooks: bool = False
+
+    @property
+    def is_https(self) -> bool:
+        return self.base_url is not None and self.base_url.startswith("https://")
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] | None = None) -> "GatewaySettings":
+        variables = os.environ if environ is None else environ
+        home = Path(variables.get("NAV_EVAL_HOME", "var")).absolute()
+        return cls(
+            store=StoreSettings.from_environment(variables),
+            broker=Broker.from_environment(variables),
+            secret_key=value(variables, "NAV_EVAL_SECRET_KEY") or kept_secret(home / "secret-key"),
+            base_url=_address(variables.get("NAV_EVAL_URL")),
+            max_body=_number(variables, "NAV_EVAL_MAX_BODY_KB", 1024) << 10,
+            rate_limit=_number(variables, "NAV_EVAL_RATE_LIMIT", 600),
+            login_rate_limit=_number(variables, "NAV_EVAL_LOGIN_RATE_LIMIT", 20),
+            trust_proxy=_flag(variables, "NAV_EVAL_TRUST_PROXY"),
+            allow_private_webhooks=_flag(variables, "NAV_EVAL_ALLOW_PRIVATE_WEBHOOKS"),
+        )
+
+
+def kept_secret(file: Path) -> str:
+    """The secret in the file, which only we can read; made when there is none."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return file.read_text().strip()
+    with os.fdopen(descriptor, "w") as stream:
+        stream.write(secrets.token_urlsafe(48))
+    return file.read_text().strip()
+
+
+def _address(url: str | None) -> str | None:
+    if not url:
+        return None
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise StoreError(f"NAV_EVAL_URL is {url!r}; it must be the public address, such as https://nav.example.org.")
+    return url.rstrip("/")
+
+
+def _number(variables: Mapping[str, str], name: str, default: int) -> int:
+    text = variables.get(name, "")
+    if not text:
+        return default
+    if not text.isdecimal():
+        raise StoreError(f"{name} is {text!r}; it must be a whole number.")
+    return int(text)
+
+
+_FLAGS = {"": False, "0": False, "no": False, "false": False, "1": True, "yes": True, "true": True}
+
+
+def _flag(variables: Mapping[str, str], name: str) -> bool:
+    text = variables.get(name, "")
+    if text.lower() not in _FLAGS:
+        raise StoreError(f"{name} is {text!r}; it must be yes or no.")
+    return _FLAGS[text.lower()]

@@ -1,0 +1,163 @@
+"""A gateway for tests: in this process for speed, or a real server in a process of its own."""
+
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import uvicorn
+
+from nav_eval_gateway.app import create_app
+from nav_eval_gateway.settings import GatewaySettings
+from nav_eval_store import migrate, tokens, users
+from nav_eval_store.clock import Clock
+from nav_eval_store.database import Database
+from nav_eval_store.messages import Broker
+from nav_eval_store.settings import StoreSettings
+from nav_eval_store.tokens import EVERYTHING, Scope
+from support.challenge import TEST
+
+API = "/api/v1"
+PASSWORD = "correct horse battery"
+
+
+def gateway_settings(folder: Path, *, database: str | None = None, **changes: Any) -> GatewaySettings:
+    """Settings of a gateway whose files are in `folder`; the database is migrated."""
+    store = StoreSettings(database=database or f"sqlite:///{folder / 'store.db'}", blobs=str(folder / "blobs"))
+    opened = store.open_database()
+    migrate.upgrade(opened)
+    opened.dispose()
+    broker = Broker(f"filesystem://{folder / 'broker'}")
+    usual = {"rate_limit": 0, "login_rate_limit": 0, "poll_seconds": 0.05}
+    return GatewaySettings(store=store, broker=broker, secret_key="test" * 8, **{**usual, **changes})
+
+
+class Server:
+    """A running gateway, and hands to use it."""
+
+    def __init__(self, url: str, settings: GatewaySettings, database: Database) -> None:
+        self.url = url
+        self.settings = settings
+        self.database = database
+
+    def client(self, token: str | None = None, **options: Any) -> httpx.Client:
+        """A client whose paths begin after /api/v1."""
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        return httpx.Client(base_url=f"{self.url}{API}", headers=headers, timeout=30, **options)
+
+    def user(self, name: str, *, organiser: bool = False, scopes: tuple[Scope, ...] | None = None) -> str:
+        """A token of a user, who is created when there is none."""
+        with self.database.begin() as session:
+            try:
+                user = users.user_named(session, name)
+            except users.NotFound:
+                user = users.create_user(session, name, actor=TEST, email=f"{name}@example.org")
+            if organiser:
+                users.make_organiser(session, user, actor=TEST)
+            usual = EVERYTHING if organiser else (Scope.READ, Scope.SUBMIT, Scope.TEAM)
+            return tokens.issue(session, user, "test", actor=TEST, scopes=scopes or usual).secret
+
+    def captain(self, name: str, competition: str = "cup") -> httpx.Client:
+        """The client of a user with a team of the same name."""
+        client = self.client(self.user(name))
+        client.post(f"/competitions/{competition}/teams", json={"name": f"Team {name}"}).raise_for_status()
+        return client
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+@contextmanager
+def serving(settings: GatewaySettings, *, clock: Clock | None = None) -> Iterator[Server]:
+    """A real uvicorn in a thread."""
+    config = uvicorn.Config(create_app(settings, clock=clock), host="127.0.0.1", port=0, log_level="warning")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive(), "the gateway did not start"
+        time.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    database = settings.store.open_database(clock=clock)
+    try:
+        yield Server(f"http://127.0.0.1:{port}", settings, database)
+    finally:
+        server.should_exit = True
+        thread.join(timeout=20)
+        database.dispose()
+
+
+class ServerProcess:
+    """A gateway in a process of its own, which can be killed and started again on the same port."""
+
+    def __init__(self, settings: GatewaySettings) -> None:
+        self.settings = settings
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        environment = {
+            "NAV_EVAL_DATABASE": self.settings.store.database,
+            "NAV_EVAL_BLOBS": self.settings.store.blobs,
+            "NAV_EVAL_BROKER": self.settings.broker.url,
+            "NAV_EVAL_SECRET_KEY": self.settings.secret_key,
+            "NAV_EVAL_RATE_LIMIT": "0",
+            "NAV_EVAL_LOGIN_RATE_LIMIT": "0",
+            "PATH": "/usr/bin:/bin",
+        }
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _PROGRAM, str(self.port)], env=environment, stdin=subprocess.DEVNULL
+        )
+        self._wait_until_it_answers()
+
+    def _wait_until_it_answers(self) -> None:
+        assert self._process is not None
+        last = time.monotonic() + 30
+        while True:
+            try:
+                httpx.get(f"{self.url}{API}/competitions", timeout=5)
+                return
+            except httpx.TransportError:
+                assert self._process.poll() is None, "the gateway ended"
+                assert time.monotonic() < last, "the gateway did not start"
+                time.sleep(0.05)
+
+    def kill(self) -> None:
+        """As a power cut would."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(timeout=10)
+            self._process = None
+
+
+_PROGRAM = """
+import sys, uvicorn
+from nav_eval_gateway.app import create_app
+from nav_eval_gateway.settings import GatewaySettings
+app = create_app(GatewaySettings.from_environment())
+uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="warning")
+"""
+
+
+@contextmanager
+def server_process(settings: GatewaySettings) -> Iterator[ServerProcess]:
+    process = ServerProcess(settings)
+    process.start()
+    try:
+        yield process
+    finally:
+        process.kill()
+
+
+__all__ = ["API", "Server", "ServerProcess", "gateway_settings", "replace", "server_process", "serving"]
