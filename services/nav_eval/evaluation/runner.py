@@ -17,6 +17,7 @@ from nav_eval.evaluation.report import Report, ReportHeader
 from nav_eval.evaluation.results import EpisodeResult, ResultWriter
 from nav_eval.evaluation.run_folder import Manifest, RunFolder, manifest_of
 from nav_eval.evaluation.runs import REPORT_FILE
+from nav_eval.metrics import METRICS
 
 
 class NotWritten(RecordError):
@@ -104,4 +105,11 @@ def _header(manifest: Manifest) -> ReportHeader:
         config=manifest.config,
         digests=manifest.digests,
         engine_version=manifest.engine_version,
+        higher_is_better=_directions(manifest),
     )
+
+
+def _directions(manifest: Manifest) -> dict[str, bool]:
+    """What the metrics themselves say: those of plug-ins have no customary direction."""
+    names = [metric["name"] for metric in manifest.config["task"]["metrics"]]
+    return {name: METRICS.get(name).higher_is_better for name in names if name in METRICS}

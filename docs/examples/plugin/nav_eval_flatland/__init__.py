@@ -1,0 +1,1 @@
+"""Plug-ins for nav-eval: see docs/extending.md."""
