@@ -59,6 +59,8 @@ class Appender:
         self._digest = digest
         self.offset = offset
         """Bytes so far."""
+        self.undone = False
+        """What this request wrote does not count."""
 
     def write(self, chunk: bytes) -> None:
         """Add bytes; those beyond the announced length are refused."""
@@ -68,6 +70,10 @@ class Appender:
         if self._digest is not None:
             self._digest.update(chunk)
         self.offset += len(chunk)
+
+    def undo(self) -> None:
+        """Throw away what was written since `append`: its checksum was wrong."""
+        self.undone = True
 
 
 class Appending(Protocol):
@@ -100,13 +106,17 @@ class FileAppending:
             end = file.seek(0, os.SEEK_END)
             _refuse_elsewhere(offset, end)
             digest = self._digests.begin(key, offset)
+            before = None if digest is None else digest.copy()
             appender = Appender(file, offset, limit=limit, digest=digest)
             try:
                 yield appender
             finally:
                 file.flush()
+                if appender.undone:
+                    file.truncate(offset)
                 os.fsync(file.fileno())
-                self._digests.end(key, appender.offset, digest)
+                end, seen = (offset, before) if appender.undone else (appender.offset, digest)
+                self._digests.end(key, end, seen)
 
     def offset(self, key: str) -> int:
         path = self._root / key
@@ -162,11 +172,19 @@ class PartsAppending:
     @contextmanager
     def append(self, key: str, offset: int, limit: int | None) -> Iterator[Appender]:
         _refuse_elsewhere(offset, self.offset(key))
-        digest = self._digests.begin(key, offset)
-        with self._fs.open(f"{self._root}/{key}/part-{offset:020d}", "wb") as file:  # closed by errors, too: bytes stay
-            appender = Appender(file, offset, limit=limit, digest=digest)
-            yield appender
-        self._digests.end(key, appender.offset, digest)
+        digest, part = self._digests.begin(key, offset), f"{self._root}/{key}/part-{offset:020d}"
+        before = None if digest is None else digest.copy()
+        appender = None
+        try:
+            with self._fs.open(part, "wb") as file:  # closed by errors, too: bytes stay
+                appender = Appender(file, offset, limit=limit, digest=digest)
+                yield appender
+        finally:
+            if appender is not None and appender.undone:
+                self._fs.rm_file(part)
+                self._digests.end(key, offset, before)
+            elif appender is not None:
+                self._digests.end(key, appender.offset, digest)
 
     def offset(self, key: str) -> int:
         return sum(size for _, size in self._parts(key))

@@ -59,6 +59,15 @@ def position(text: str | None, kind: type[T]) -> T | None:
         return None
     try:
         data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-        return msgspec.json.decode(data, type=kind)
+        key = msgspec.json.decode(data, type=kind)
+        _refuse_strange(key)
     except (ValueError, binascii.Error, msgspec.MsgspecError) as error:
         raise StoreError("This cursor is not one of ours; begin again without it.") from error
+    return key
+
+
+def _refuse_strange(key: object) -> None:
+    """Refuse what no column could hold."""
+    for part in key if isinstance(key, tuple) else (key,):
+        if (isinstance(part, int) and abs(part) >= 1 << 63) or (isinstance(part, datetime) and part.tzinfo is None):
+            raise ValueError

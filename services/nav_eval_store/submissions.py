@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 from sqlalchemy import func, select
@@ -18,19 +19,53 @@ from nav_eval_store.paging import Page, follows, page, page_size, position
 LONGEST_TITLE = 200
 
 
+class Archive(NamedTuple):
+    """What a team says that it will upload."""
+
+    sha256: str | None = None
+    size: int | None = None
+
+
 def start(
-    session: Session, phase: Phase, team: Team, *, user: User | None, actor: Actor, title: str = ""
+    session: Session,
+    phase: Phase,
+    team: Team,
+    *,
+    user: User | None,
+    actor: Actor,
+    title: str = "",
+    note: str = "",
+    archive: Archive = Archive(),  # noqa: B008  immutable
 ) -> Submission:
-    """A new submission with its slot of the quota; refused when the phase or the quota says no."""
+    """A new submission with its slot of the quota; refused when the phase or the quota says no.
+
+    One that still waits for the same archive is given back instead: a team that was interrupted goes on
+    where it was, and pays once.
+    """
     team = teams.locked(session, team.id)
     refuse_closed(session, phase)
     _refuse_team(team, phase)
+    if (waiting := _waiting_for(session, phase, team, archive)) is not None:
+        return waiting
     _refuse_unqualified(session, phase, team)
     quota.refuse_beyond(session, phase, team)
     submission = _add(session, phase, team, user=user, title=title)
+    submission.note, submission.announced_sha256, submission.announced_bytes = note, *archive
     quota.reserve(session, submission)
     audit.record(session, actor, "submission.create", audit.about(submission), number=submission.number, title=title)
     return submission
+
+
+def _waiting_for(session: Session, phase: Phase, team: Team, archive: Archive) -> Submission | None:
+    if archive.sha256 is None:
+        return None
+    query = select(Submission).where(
+        Submission.phase_id == phase.id,
+        Submission.team_id == team.id,
+        Submission.state.in_((State.CREATED, State.UPLOADING)),
+        Submission.announced_sha256 == archive.sha256,
+    )
+    return session.scalar(query.order_by(Submission.created_at).limit(1))
 
 
 def start_agent(session: Session, phase: Phase, team: Team, agent: str, *, actor: Actor, title: str = "") -> Submission:

@@ -37,6 +37,9 @@ class Submission(Base):
     user_id: Mapped[UUID | None] = mapped_column(ForeignKey("users.id"))  #: who submitted; None is a script
     number: Mapped[int]  #: the team's first, second, … in this phase
     title: Mapped[str] = mapped_column(default="")  #: what the team calls it
+    note: Mapped[str] = mapped_column(default="", server_default="")  #: the team's, for itself
+    announced_sha256: Mapped[str | None]  #: of the archive that the team wants to upload
+    announced_bytes: Mapped[int | None] = mapped_column(BigInteger)
 
     state: Mapped[State] = mapped_column(words(State))
     since: Mapped[datetime]  #: it is in this state
