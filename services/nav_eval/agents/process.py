@@ -56,8 +56,8 @@ class AgentProcess:
         last = self.last_words()
         said = f" Its last words: {last}" if last else ""
         if OUT_OF_MEMORY.search(last):
-            return AgentOutOfMemory(f"The agent's process ran out of memory and ended with {_how(code)}.{said}")
-        return AgentCrash(f"The agent's process ended with {_how(code)}.{said}")
+            return AgentOutOfMemory(f"The agent's process ran out of memory and ended with {ending(code)}.{said}")
+        return AgentCrash(f"The agent's process ended with {ending(code)}.{said}")
 
     def is_alive(self) -> bool:
         return self._process.poll() is None
@@ -117,7 +117,8 @@ class ProcessAgentClient(GrpcAgentClient):
         self._directory.cleanup()
 
 
-def _how(code: int) -> str:
+def ending(code: int) -> str:
+    """An exit code in words."""
     if code >= 0:
         return f"exit code {code}"
     with suppress(ValueError):

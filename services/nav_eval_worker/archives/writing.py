@@ -40,9 +40,9 @@ def write_canonical(
     target: Path, *, name: str, config: CleanConfig, members: tuple[Member, ...], spool: BinaryIO
 ) -> str:
     """Write TARGET as a whole or not at all; returns the sha256 of its bytes."""
-    layers = {_layer_path(layer): (layer, member.offset) for member, layer in _with_layers(members)}
+    layers = {layer_path(layer): (layer, member.offset) for member, layer in _with_layers(members)}
     config_path = f"{config.digest.removeprefix('sha256:')}.json"
-    order = [_layer_path(layer) for _, layer in _with_layers(members)]
+    order = [layer_path(layer) for _, layer in _with_layers(members)]
     manifest = msgspec.json.encode([{"Config": config_path, "Layers": order, "RepoTags": [name]}])
     documents = {config_path: config.document, "manifest.json": manifest}
     with (
@@ -54,7 +54,7 @@ def write_canonical(
                 archive.addfile(_header(path, len(documents[path])), io.BytesIO(documents[path]))
             else:
                 layer, offset = layers[path]
-                archive.addfile(_header(path, layer.size), buffered(_Slice(spool, offset, layer.size)))
+                archive.addfile(_header(path, layer.size), buffered(Slice(spool, offset, layer.size)))
     return file.digest
 
 
@@ -64,7 +64,8 @@ def _with_layers(members: tuple[Member, ...]) -> Iterator[tuple[Member, Layer]]:
             yield member, member.layer
 
 
-def _layer_path(layer: Layer) -> str:
+def layer_path(layer: Layer) -> str:
+    """Where a layer stands in the archive that we write."""
     return f"{layer.diff_id.removeprefix('sha256:')}.tar"
 
 
@@ -74,7 +75,7 @@ def _header(path: str, size: int) -> tarfile.TarInfo:
     return header
 
 
-class _Slice(Stage):
+class Slice(Stage):
     """A part of the spool."""
 
     def __init__(self, spool: BinaryIO, offset: int, size: int) -> None:
