@@ -1,0 +1,149 @@
+"""`nav-eval serve`: the gateway, and on one machine everything that it needs."""
+
+import errno
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+import uvicorn
+from sqlalchemy.exc import SQLAlchemyError
+from uvicorn.supervisors import Multiprocess
+
+from nav_eval.leash import nav_eval
+from nav_eval_gateway import first_start
+from nav_eval_gateway.companion import Companion
+from nav_eval_gateway.settings import GatewaySettings
+from nav_eval_store.errors import StoreError
+from nav_eval_store.settings import StoreSettings
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+FAREWELL = 5  #: seconds that open connections get to end by themselves
+BACKLOG = 2048
+
+
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 is everywhere.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0 takes any that is free.", min=0, max=65535)] = 8080,
+    workers: Annotated[int, typer.Option(help="Processes that answer requests.", min=1)] = 1,
+    behind_proxy: Annotated[bool, typer.Option(help="Believe X-Forwarded-… of a reverse proxy of yours.")] = False,
+    with_worker: Annotated[bool, typer.Option(help="Also evaluate submissions, on this machine.")] = False,
+    access_log: Annotated[bool, typer.Option(help="Print every request.")] = False,
+    fd: Annotated[int | None, typer.Option(hidden=True, help="A socket that listens already.")] = None,
+) -> None:
+    """Serve the API; with --with-worker, a whole installation in one command."""
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    if behind_proxy:
+        os.environ["NAV_EVAL_TRUST_PROXY"] = "yes"
+    GatewaySettings.from_environment()  # refuses wrong settings here, and keeps the secret for all processes
+    listening = socket.socket(fileno=fd) if fd is not None else listen(host, port)
+    _prepare_store()
+    with ExitStack() as stack:
+        stack.enter_context(stoppable())
+        if with_worker:
+            stack.enter_context(Companion(nav_eval("worker", "--beat"), environment=worker_environment()))
+        typer.echo(f"nav-eval serves at {address_of(listening)} (Ctrl-C ends it)")
+        _answer(listening, workers=workers, behind_proxy=behind_proxy, access_log=access_log)
+
+
+def application() -> "FastAPI":
+    """What each process serves."""
+    from nav_eval_gateway.app import create_app
+
+    return create_app(GatewaySettings.from_environment())
+
+
+def _prepare_store() -> None:
+    home = Path(os.environ.get("NAV_EVAL_HOME", "var")).absolute()
+    database = StoreSettings.from_environment().open_database()
+    try:
+        token_file = first_start.prepare(database, home)
+    except SQLAlchemyError as error:
+        raise StoreError(
+            f"The database cannot be used: {_said_by(error)}. `nav-eval doctor` says what to do."
+        ) from error
+    finally:
+        database.dispose()
+    if token_file is not None:
+        typer.echo(f"A new installation. Its organiser's token is in {token_file}; keep it to yourself.")
+
+
+def _said_by(error: SQLAlchemyError) -> str:
+    return str(getattr(error, "orig", None) or error).strip().splitlines()[0].rstrip(".")
+
+
+def _answer(listening: socket.socket, *, workers: int, behind_proxy: bool, access_log: bool) -> None:
+    config = uvicorn.Config(
+        "nav_eval_gateway.cli:application",
+        factory=True,
+        workers=workers,
+        proxy_headers=behind_proxy,
+        forwarded_allow_ips="*" if behind_proxy else None,
+        access_log=access_log,
+        log_level="info" if access_log else "warning",
+        timeout_graceful_shutdown=FAREWELL,
+        server_header=False,
+    )
+    if workers > 1:
+        Multiprocess(config, sockets=[listening]).run()
+        return
+    server = uvicorn.Server(config)
+    server.run(sockets=[listening])
+    if not server.started:
+        raise StoreError("The gateway could not start; the lines above say why.")
+
+
+def worker_environment() -> dict[str, str]:
+    """Agents run as local processes unless the environment says otherwise: right for code that one trusts."""
+    return {"NAV_EVAL_RUNTIME": "process", **os.environ}
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens there."""
+    try:
+        family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind, protocol)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(place)
+        listening.listen(BACKLOG)
+    except OSError as error:
+        raise StoreError(f"Cannot listen on {host}:{port}: {_why(error)}") from error
+    listening.set_inheritable(True)
+    return listening
+
+
+def _why(error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return "another program does already; end it, or choose another --port."
+    return f"{error.strerror or error}; choose another --host or --port."
+
+
+def address_of(listening: socket.socket) -> str:
+    """For the browser on this machine."""
+    host, port = listening.getsockname()[:2]
+    shown = {"0.0.0.0": "localhost", "::": "localhost"}.get(host, host)  # noqa: S104 (everywhere includes here)
+    return f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """SIGTERM and Ctrl-C end the block in good order, with exit code 0."""
+
+    def leave(number: int, _frame: object) -> None:
+        raise SystemExit(0)
+
+    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
