@@ -220,13 +220,13 @@ def test_two_builds_are_the_same_bits():
 
 def test_warming_up_leaves_nothing_to_compile():
     from nav_eval.scene.navigation import walking
-    from nav_eval.scene.navigation.field import spread
+    from nav_eval.scene.navigation.field import distance_from
     from nav_eval.scene.navigation.warmup import warm_up
 
     warm_up()
-    before = [len(kernel.signatures) for kernel in (walking.step, spread)]
+    before = [len(kernel.signatures) for kernel in (walking.step, distance_from)]
     geometry, _ = room(3, 3, turn=5)
     mesh = build_navigation(geometry)
     mesh.geodesic_distance(mesh.random_navigable_point(0), mesh.random_navigable_point(1))
     mesh.try_step((0.0, 0.0, 0.0), (0.1, 0.0, 0.0), sliding=False)
-    assert [len(kernel.signatures) for kernel in (walking.step, spread)] == before
+    assert [len(kernel.signatures) for kernel in (walking.step, distance_from)] == before

@@ -5,157 +5,171 @@ a corner of the shortest path or the goal itself. Between nodes, a place uses th
 around it. Every distance is therefore the length of a path that can be walked: never through a wall,
 never below the straight line, on average well within one percent of the shortest.
 
-Lengths follow the grade: heights smoothed over a stride, so that a stair is as long as a ramp beside it.
+A field spreads from its goals only as far as somebody asks, and goes on from there when somebody asks for
+more. What is settled never changes, so the answers are the same bits in whatever order they are asked for.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nav_eval.scene.navigation.heap import new_heap, pop, push
-from nav_eval.scene.navigation.islands import joined
-from nav_eval.scene.navigation.kernels import kernel
+from nav_eval.scene.navigation.buckets import BUCKETS, NONE, PER_STEP, Queue, pop, push
+from nav_eval.scene.navigation.graph import SIDES, Graph, around
+from nav_eval.scene.navigation.kernels import inlined, lean
+from nav_eval.scene.navigation.sight import CHORD_TOLERANCE, Place, sees, sees_from_node
 from nav_eval.scene.navigation.spans import EAST, NORTH, SOUTH, WEST
-from nav_eval.scene.navigation.surface import ABSENT, FULL, Surface, blend, corners, locate, to_lattice
-from nav_eval.scene.navigation.walking import march
+from nav_eval.scene.navigation.surface import FULL, Surface, blend, corners, locate, to_lattice
 
-SIDES = 8
-LAYER = 0.5  #: metres of height; a line that ends farther off has ended on another floor
-NOWHERE = -1  #: parent of a node without a way
+NOWHERE = -1  #: instead of a corner, where there is no way
 
-#: a line of sight leaves the grade by at most this much, so that hills are not cut through
-CHORD_TOLERANCE = 0.06
+#: what is known of a node; nothing, a parent that it may see, one that it surely sees, and that nothing is shorter
+UNTOUCHED, HANGING, SEEING, SETTLED = range(4)
 
-STRIDE = 0.15  #: metres; standard deviation of the smoothing that turns stairs into grades
-
-Place = tuple[float, float, float]  #: (u, v, grade)
+RECORD = np.dtype(
+    [
+        ("metres", np.float64),  # to the nearest goal
+        ("parent", np.int32),  # the next corner of the way, a node or a goal
+        ("sag", np.float32),  # how far the grade may have left the line to the parent
+        ("after", np.int32),  # `Queue`
+        ("before", np.int32),
+        ("bucket", np.int16),
+        ("state", np.uint8),
+    ],
+    align=True,
+)
 
 
 class Field(NamedTuple):
-    """Distances over the nodes of a surface, and the goals numbered after them."""
+    """The state of a search from a set of goals; what is settled is final."""
 
-    metres: NDArray[np.float64]
-    """To the nearest goal; infinity without a way, 0 for goals."""
-    parent: NDArray[np.int32]
-    """The next corner of the way, a node or a goal."""
+    nodes: NDArray[Any]
+    """A RECORD per node of the surface, and after them one per goal."""
     goals: NDArray[np.float64]
     """Per goal u, v, grade and height."""
+    queue: Queue
+    """The nodes that are next, in the same records."""
 
 
-class _Sites(NamedTuple):
-    """Where the nodes and, after them, the goals are."""
-
-    u: NDArray[np.float64]
-    v: NDArray[np.float64]
-    grade: NDArray[np.float64]
-
-
-class Graph(NamedTuple):
-    """What every field of a surface needs; made once."""
-
-    around: NDArray[np.int32]
-    """Node → the nodes of the region on eight sides that can be reached straight; −1 for none."""
-    grade: NDArray[np.float32]
-    """Node → its smoothed height."""
+def new_field(surface: Surface, graph: Graph, goals: NDArray[np.float64], quads: NDArray[np.int32]) -> Field:
+    """The field of a set of goals, given as rows (u, v, –, height) and the quads that they are in."""
+    nodes = np.zeros(len(surface.i) + len(goals), dtype=RECORD)  # takes memory only where it is touched
+    queue = Queue(nodes, np.full(BUCKETS, NONE, dtype=np.int32), np.zeros(2, dtype=np.int64))
+    field = Field(nodes, goals, queue)
+    _begin(surface, graph, field, quads)
+    return field
 
 
-@kernel
-def _find_neighbours(surface: Surface) -> NDArray[np.int32]:
-    around = np.full((len(surface.i), SIDES), -1, dtype=np.int32)
-    links, margin, quads = surface.links, surface.margin, surface.quads
-    for node in range(len(around)):
-        if margin[node] < 0.0:
-            continue
-        for side in range(6):
-            around[node, side] = joined(links, margin, quads, node, side)
-        north, west = links[node, NORTH], links[node, WEST]
-        if north >= 0 and quads[north] == FULL:
-            around[node, 6] = links[north, EAST]
-        if west >= 0 and quads[west] == FULL:
-            around[node, 7] = links[west, SOUTH]
-    return around
+@lean
+def _begin(surface: Surface, graph: Graph, field: Field, quads: NDArray[np.int32]) -> None:
+    goals = field.goals
+    for goal in range(len(goals)):
+        quad = quads[goal]
+        values = corners(graph.grade, surface.links, quad)
+        goals[goal, 2] = blend(values, goals[goal, 0] - surface.i[quad], goals[goal, 1] - surface.j[quad])
+        for corner in range(4):
+            _offer_goal(surface, graph, field, _corner(surface.links, quad, corner), goal)
 
 
-@kernel
-def _smoothed(links: NDArray[np.int32], heights: NDArray[np.float32], rounds: int) -> NDArray[np.float32]:
-    """Heights averaged with their neighbours, round by round; each round adds half a column to the variance."""
-    before, after = heights.astype(np.float64), np.empty(len(heights))
-    for _ in range(rounds):
-        for node in range(len(links)):
-            pull = 0.0
-            for side in range(4):
-                other = links[node, side]
-                if other >= 0:
-                    pull += before[other] - before[node]
-            after[node] = before[node] + pull / 4.0
-        before, after = after, before
-    return before.astype(np.float32)
+@inlined
+def _offer_goal(surface: Surface, graph: Graph, field: Field, node: int, goal: int) -> None:
+    """Let a corner of a goal's quad hang on the goal, if it sees it."""
+    there = (field.goals[goal, 0], field.goals[goal, 1], field.goals[goal, 2])
+    metres = _length(surface.tiling.spacing, _node_place(surface, graph, node), there)
+    if surface.margin[node] < 0.0 or (
+        field.nodes[node]["state"] != UNTOUCHED and metres >= field.nodes[node]["metres"]
+    ):
+        return
+    if sees_from_node(surface, graph.grade, node, there):
+        _hang(surface, field, node, len(surface.i) + goal, metres, SEEING)
 
 
-def make_graph(surface: Surface) -> Graph:
-    rounds = max(1, round(2.0 * (STRIDE / surface.tiling.spacing) ** 2))
-    return Graph(_find_neighbours(surface), _smoothed(surface.links, surface.height, rounds))
+@inlined
+def _hang(surface: Surface, field: Field, node: int, parent: int, metres: float, state: int) -> None:
+    nodes = field.nodes
+    nodes[node]["metres"], nodes[node]["parent"], nodes[node]["state"] = metres, parent, state
+    push(field.queue, node, metres * (PER_STEP / surface.tiling.spacing))
 
 
-@kernel
-def _apart(sites: _Sites, spacing: float, first: int, second: int) -> float:
-    """Metres between two sites."""
-    du, dv = (sites.u[first] - sites.u[second]) * spacing, (sites.v[first] - sites.v[second]) * spacing
-    dy = sites.grade[first] - sites.grade[second]
-    return math.sqrt(du * du + dv * dv + dy * dy)
+@inlined
+def _settle(surface: Surface, graph: Graph, field: Field, quad: int) -> None:
+    """Spread the field until the inside corners of a quad are settled."""
+    for corner in range(4):
+        node = _corner(surface.links, quad, corner)
+        while surface.margin[node] >= 0.0 and field.nodes[node]["state"] != SETTLED:
+            if not _spread(surface, graph, field):
+                return
 
 
-@kernel
-def _sees(surface: Surface, grade: NDArray[np.float32], quad: int, start: Place, end: Place) -> bool:
-    """Is the straight line between two places free, starting in this quad?"""
-    along = (end[0] - start[0], end[1] - start[1])
-    chord = (start[2], end[2] - start[2], CHORD_TOLERANCE)
-    _, last, blocked, _, _ = march(surface, grade, quad, (start[0], start[1]), along, chord)
-    return not blocked and abs(grade[last] - end[2]) <= LAYER
-
-
-@kernel
-def _node_sees(surface: Surface, graph: Graph, sites: _Sites, node: int, other: int) -> bool:
-    """The same from a node; along a lattice line the quads on either side will do."""
-    start = (sites.u[node], sites.v[node], sites.grade[node])
-    end = (sites.u[other], sites.v[other], sites.grade[other])
-    du, dv = end[0] - start[0], end[1] - start[1]
-    for attempt in range(2):
-        quad = node
-        if du < 0.0 or (du == 0.0 and attempt == 1):
-            quad = surface.links[quad, WEST]
-        if quad >= 0 and (dv < 0.0 or (dv == 0.0 and attempt == 1)):
-            quad = surface.links[quad, NORTH]
-        if quad >= 0 and surface.quads[quad] != ABSENT and _sees(surface, graph.grade, quad, start, end):
+@inlined
+def _spread(surface: Surface, graph: Graph, field: Field) -> bool:
+    """Take up the next node; False when there is none left."""
+    node = pop(field.queue)
+    if node < 0:
+        return False
+    if field.nodes[node]["state"] == HANGING and not _between_sightings(surface, graph, field, node):
+        parent = _place(surface, graph, field, int(field.nodes[node]["parent"]))
+        if not sees_from_node(surface, graph.grade, node, parent):
+            _hang_on_best(surface, graph, field, node)
             return True
-        if du != 0.0 and dv != 0.0:
-            return False
-    return False
+    field.nodes[node]["state"] = SETTLED
+    corner = int(field.nodes[node]["parent"])
+    there, beyond = _place(surface, graph, field, corner), field.nodes[corner]["metres"]
+    spacing, links, ways = surface.tiling.spacing, surface.links, int(graph.ways[node])
+    for side in range(SIDES):
+        if ways >> side & 1 == 0:
+            continue
+        other = around(links, node, side)
+        state = field.nodes[other]["state"]
+        if state == SETTLED or (state != UNTOUCHED and field.nodes[other]["parent"] == corner):
+            continue
+        metres = beyond + _length(spacing, _node_place(surface, graph, other), there)
+        if state == UNTOUCHED or metres < field.nodes[other]["metres"]:
+            _hang(surface, field, other, corner, metres, HANGING)
+    return True
 
 
-@kernel
-def _sag(sites: _Sites, node: int, beside: int, other: int) -> float:
-    """How far the straight grade from a node to `other` is off the one from its neighbour, at most."""
-    du, dv = sites.u[other] - sites.u[node], sites.v[other] - sites.v[node]
-    near_u, near_v = sites.u[other] - sites.u[beside], sites.v[other] - sites.v[beside]
-    part = math.sqrt((near_u * near_u + near_v * near_v) / max(du * du + dv * dv, 1e-300))
-    rise, near_rise = sites.grade[node] - sites.grade[other], sites.grade[beside] - sites.grade[other]
-    return float(abs(part * rise - near_rise))
+@inlined
+def _hang_on_best(surface: Surface, graph: Graph, field: Field, node: int) -> None:
+    """The shortest way from a node over a settled neighbour or over what that neighbour hangs on."""
+    links, spacing, ways = surface.links, surface.tiling.spacing, int(graph.ways[node])
+    here = _node_place(surface, graph, node)
+    best, parent, refused = math.inf, NOWHERE, int(field.nodes[node]["parent"])
+    for side in range(SIDES):
+        other = around(links, node, side) if ways >> side & 1 else -1
+        if other >= 0 and field.nodes[other]["state"] == SETTLED:
+            metres = field.nodes[other]["metres"] + _length(spacing, here, _node_place(surface, graph, other))
+            if metres < best:
+                best, parent = metres, other
+    for side in range(SIDES):
+        other = around(links, node, side) if ways >> side & 1 else -1
+        if other < 0 or field.nodes[other]["state"] != SETTLED or field.nodes[other]["parent"] == refused:
+            continue
+        corner = int(field.nodes[other]["parent"])
+        there = _place(surface, graph, field, corner)
+        metres = field.nodes[corner]["metres"] + _length(spacing, here, there)
+        if metres < best:
+            if sees_from_node(surface, graph.grade, node, there):
+                best, parent = metres, corner
+            else:
+                refused = corner
+    _hang(surface, field, node, parent, best, SEEING)
 
 
-@kernel
-def _between_sightings(surface: Surface, field: Field, sites: _Sites, sags: NDArray[np.float32], node: int) -> bool:
+@inlined
+def _between_sightings(surface: Surface, graph: Graph, field: Field, node: int) -> bool:
     """Does the line to a node's parent pass between two neighbours that hang on the same parent?
 
     Then it is free: an obstacle between their two lines of sight would be narrower than a quad, but
     obstacles are grown by the body and at least twice as wide. How far the grade may have left the line
-    is summed up in `sags`, which is −1 for nodes that are not settled; beyond a limit one has to look.
+    is summed up in `sag`; beyond a limit one has to look.
     """
-    links, parent = surface.links, field.parent
-    other = parent[node]
-    du, dv = sites.u[other] - sites.u[node], sites.v[other] - sites.v[node]
+    links, nodes = surface.links, field.nodes
+    parent = nodes[node]["parent"]
+    there = _place(surface, graph, field, int(parent))
+    here = _node_place(surface, graph, node)
+    du, dv = there[0] - here[0], there[1] - here[1]
     side_u, side_v = EAST if du > 0.0 else WEST, SOUTH if dv > 0.0 else NORTH
     quad = node
     if du < 0.0:
@@ -168,14 +182,32 @@ def _between_sightings(surface: Surface, field: Field, sites: _Sites, sags: NDAr
     diagonal = links[beside, side_v if abs(du) >= abs(dv) else side_u]
     if du == 0.0 or dv == 0.0:
         diagonal = beside
-    if min(sags[beside], sags[diagonal]) < 0.0 or parent[beside] != other or parent[diagonal] != other:
+    if nodes[beside]["parent"] != parent or nodes[diagonal]["parent"] != parent:
         return False
-    sag = max(_sag(sites, node, beside, other), _sag(sites, node, diagonal, other))
-    sags[node] = max(sags[beside], sags[diagonal]) + sag
-    return bool(sags[node] <= CHORD_TOLERANCE / 2.0)
+    if nodes[beside]["state"] != SETTLED or nodes[diagonal]["state"] != SETTLED:
+        return False
+    first = _sag(here, _node_place(surface, graph, beside), there)
+    second = _sag(here, _node_place(surface, graph, diagonal), there)
+    total = max(nodes[beside]["sag"], nodes[diagonal]["sag"]) + max(first, second)
+    if total > CHORD_TOLERANCE / 2.0:
+        return False
+    nodes[node]["sag"] = total
+    return True
 
 
-@kernel
+@inlined
+def _sag(here: Place, beside: Place, there: Place) -> float:
+    """How far the straight grade from a node to its parent is off the one from its neighbour, at most."""
+    rise, near_rise = here[2] - there[2], beside[2] - there[2]
+    if rise == 0.0 and near_rise == 0.0:
+        return 0.0
+    du, dv = there[0] - here[0], there[1] - here[1]
+    near_u, near_v = there[0] - beside[0], there[1] - beside[1]
+    part = math.sqrt((near_u * near_u + near_v * near_v) / max(du * du + dv * dv, 1e-300))
+    return float(abs(part * rise - near_rise))
+
+
+@inlined
 def _corner(links: NDArray[np.int32], quad: int, corner: int) -> int:
     """One of the four nodes of a quad."""
     node = quad
@@ -186,138 +218,55 @@ def _corner(links: NDArray[np.int32], quad: int, corner: int) -> int:
     return int(node)
 
 
-@kernel
-def _best_parent(
-    surface: Surface, graph: Graph, field: Field, sites: _Sites, sags: NDArray[np.float32], node: int
-) -> tuple[float, int]:
-    """The shortest way from a node over a settled neighbour or over what that neighbour hangs on."""
-    around, spacing = graph.around, surface.tiling.spacing
-    best, parent = math.inf, NOWHERE
-    for side in range(SIDES):
-        other = around[node, side]
-        if other >= 0 and sags[other] >= 0.0:
-            metres = field.metres[other] + _apart(sites, spacing, node, other)
-            if metres < best:
-                best, parent = metres, int(other)
-    refused = NOWHERE
-    for side in range(SIDES):
-        other = around[node, side]
-        if other < 0 or sags[other] < 0.0 or field.parent[other] == refused:
-            continue
-        corner = int(field.parent[other])
-        metres = field.metres[corner] + _apart(sites, spacing, node, corner)
-        if metres < best:
-            if _node_sees(surface, graph, sites, node, corner):
-                best, parent = metres, corner
-            else:
-                refused = corner
-    return best, parent
+@inlined
+def _node_place(surface: Surface, graph: Graph, node: int) -> Place:
+    return float(surface.i[node]), float(surface.j[node]), float(graph.grade[node])
 
 
-@kernel
-def _sites(surface: Surface, graph: Graph, goals: NDArray[np.float64]) -> _Sites:
-    nodes, total = len(surface.i), len(surface.i) + len(goals)
-    sites = _Sites(np.empty(total), np.empty(total), np.empty(total))
-    for node in range(nodes):
-        sites.u[node], sites.v[node], sites.grade[node] = surface.i[node], surface.j[node], graph.grade[node]
-    for goal in range(len(goals)):
-        sites.u[nodes + goal], sites.v[nodes + goal] = goals[goal, 0], goals[goal, 1]
-        sites.grade[nodes + goal] = goals[goal, 2]
-    return sites
-
-
-@kernel
-def spread(surface: Surface, graph: Graph, goals: NDArray[np.float64], quads: NDArray[np.int32]) -> Field:
-    """The field of a set of goals, given as rows (u, v, –, height) and the quads that they are in."""
-    nodes, spacing = len(surface.i), surface.tiling.spacing
-    for goal in range(len(goals)):
-        values = corners(graph.grade, surface.links, quads[goal])
-        goals[goal, 2] = blend(values, goals[goal, 0] - surface.i[quads[goal]], goals[goal, 1] - surface.j[quads[goal]])
-    sites = _sites(surface, graph, goals)
-    total = nodes + len(goals)
-    field = Field(np.full(total, math.inf), np.full(total, NOWHERE, dtype=np.int32), goals)
-    around, metres, parent = graph.around, field.metres, field.parent
-    heap, count = new_heap(nodes), 0
-    sags, checked = np.full(nodes, -1.0, dtype=np.float32), np.zeros(nodes, dtype=np.bool_)
-    for goal in range(len(goals)):
-        metres[nodes + goal] = 0.0
-        for corner in range(4):
-            node = _corner(surface.links, quads[goal], corner)
-            found = _apart(sites, spacing, node, nodes + goal)
-            if (
-                surface.margin[node] >= 0.0
-                and found < metres[node]
-                and _node_sees(surface, graph, sites, node, nodes + goal)
-            ):
-                metres[node], parent[node], checked[node] = found, nodes + goal, True
-                count = push(heap, count, metres, node)
-    while count > 0:
-        node = pop(heap, count, metres)
-        count -= 1
-        if not checked[node]:  # its parent was only assumed to be in sight
-            checked[node] = True
-            if not _between_sightings(surface, field, sites, sags, node):
-                sags[node] = -1.0
-                if not _node_sees(surface, graph, sites, node, parent[node]):
-                    metres[node], parent[node] = _best_parent(surface, graph, field, sites, sags, node)
-                    count = push(heap, count, metres, node)
-                    continue
-        sags[node] = max(sags[node], 0.0)
-        corner = int(parent[node])
-        for side in range(SIDES):
-            other = around[node, side]
-            if other < 0 or sags[other] >= 0.0:
-                continue
-            found = metres[corner] + _apart(sites, spacing, other, corner)
-            if found < metres[other]:
-                metres[other], parent[other], checked[other] = found, corner, False
-                count = push(heap, count, metres, other)
-    return field
-
-
-@kernel
-def _site(surface: Surface, graph: Graph, field: Field, index: int) -> Place:
+@inlined
+def _place(surface: Surface, graph: Graph, field: Field, index: int) -> Place:
     """Where a node or goal is."""
-    nodes = len(surface.i)
-    if index < nodes:
-        return float(surface.i[index]), float(surface.j[index]), float(graph.grade[index])
-    return field.goals[index - nodes, 0], field.goals[index - nodes, 1], field.goals[index - nodes, 2]
+    goal = index - len(surface.i)
+    if goal < 0:
+        return _node_place(surface, graph, index)
+    return field.goals[goal, 0], field.goals[goal, 1], field.goals[goal, 2]
 
 
-@kernel
+@inlined
 def _length(spacing: float, start: Place, end: Place) -> float:
     du, dv, dy = (start[0] - end[0]) * spacing, (start[1] - end[1]) * spacing, start[2] - end[2]
     return math.sqrt(du * du + dv * dv + dy * dy)
 
 
-@kernel
+@inlined
 def goal_of(field: Field, index: int) -> int:
     """The goal that the way over a node or goal ends at."""
-    nodes = len(field.metres) - len(field.goals)
+    nodes = len(field.nodes) - len(field.goals)
     while index < nodes:
-        index = int(field.parent[index])
+        index = int(field.nodes[index]["parent"])
     return index - nodes
 
 
-@kernel
+@lean
 def distance_from(surface: Surface, graph: Graph, field: Field, point: Place) -> tuple[bool, float, int]:
     """(is on the surface, metres to the nearest goal, first corner of the way)."""
     u, v = to_lattice(surface, point[0], point[2])
     quad = locate(surface, u, v, point[1])
     if quad < 0:
         return False, math.inf, NOWHERE
+    _settle(surface, graph, field, quad)
     spacing, values = surface.tiling.spacing, corners(graph.grade, surface.links, quad)
     here = (u, v, blend(values, u - surface.i[quad], v - surface.j[quad]))
     best, parent, refused = math.inf, NOWHERE, NOWHERE
     for corner in range(8):  # first over the parents of the quad's nodes, then over these nodes themselves
         node = _corner(surface.links, quad, corner % 4)
-        ahead = int(field.parent[node]) if corner < 4 else node
-        if surface.margin[node] < 0.0 or field.parent[node] == NOWHERE or ahead == refused:
+        ahead = int(field.nodes[node]["parent"]) if corner < 4 else node
+        if field.nodes[node]["state"] != SETTLED or ahead == refused:
             continue
-        there = _site(surface, graph, field, ahead)
-        metres = float(field.metres[ahead]) + _length(spacing, here, there)
+        there = _place(surface, graph, field, ahead)
+        metres = float(field.nodes[ahead]["metres"]) + _length(spacing, here, there)
         if metres < best:
-            if _sees(surface, graph.grade, quad, here, there):
+            if sees(surface, graph.grade, quad, here, there):
                 best, parent = metres, ahead
             else:
                 refused = ahead

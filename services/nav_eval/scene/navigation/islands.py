@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nav_eval.scene.navigation.kernels import kernel
+from nav_eval.scene.navigation.kernels import inlined, kernel
 from nav_eval.scene.navigation.outlines import neighbour
 from nav_eval.scene.navigation.spans import EAST, NORTH, SOUTH, WEST
 from nav_eval.scene.navigation.surface import ABSENT, FULL, PARTIAL
@@ -83,7 +83,7 @@ def mark_quads(links: NDArray[np.int32], margin: NDArray[np.float32]) -> NDArray
     return quads
 
 
-@kernel
+@inlined
 def joined(
     links: NDArray[np.int32], margin: NDArray[np.float32], quads: NDArray[np.uint8], node: int, side: int
 ) -> int:

@@ -13,7 +13,22 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def kernel(function: Function) -> Function:
     """Compile a function of plain numbers and arrays."""
+    return _compiled(function)
+
+
+def lean(function: Function) -> Function:
+    """Compile a function that makes no arrays, without counting references: that took longer than everything else."""
+    return _compiled(function, _nrt=False)
+
+
+def inlined(function: Function) -> Function:
+    """Compile a helper that makes no arrays, expanded where it is called."""
+    return _compiled(function, _nrt=False, forceinline=True)
+
+
+def _compiled(function: Function, **options: bool) -> Function:
+    compiler: Any = numba.njit  # its types do not know `_nrt`
     try:
-        return cast(Function, numba.njit(cache=True)(function))
+        return cast(Function, compiler(cache=True, **options)(function))
     except RuntimeError:  # nowhere to write a cache (read-only image, no home): compile per process
-        return cast(Function, numba.njit(function))
+        return cast(Function, compiler(**options)(function))

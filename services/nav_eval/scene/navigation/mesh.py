@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from nav_eval.dataset.episode import Vec3
 from nav_eval.errors import NavigationError
 from nav_eval.scene.navigation import walking
-from nav_eval.scene.navigation.field import Field, Graph, distance_from, make_graph, spread
+from nav_eval.scene.navigation.field import Field, distance_from, new_field
+from nav_eval.scene.navigation.graph import Graph, make_graph
 from nav_eval.scene.navigation.ground import Seed, StepResult, goals_of
 from nav_eval.scene.navigation.islands import Island
 from nav_eval.scene.navigation.sampling import draw_point, quads_of
@@ -59,12 +60,12 @@ class MeshField:
         points, nodes = [start], len(self.mesh.surface.i)
         while corner < nodes:
             points.append(self.mesh.node_position(corner))
-            corner = int(self._field.parent[corner])
+            corner = int(self._field.nodes["parent"][corner])
         return [*points, self.goals[corner - nodes]]
 
     @property
     def nbytes(self) -> int:
-        return sum(array.nbytes for array in self._field)
+        return self._field.nodes.nbytes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -76,12 +77,19 @@ class NavigationMesh:
     islands: tuple[Island, ...]  #: every part that was found, the ground first; dropped ones have no index
     _fields: dict[tuple[Vec3, ...], MeshField] = field(default_factory=dict, repr=False)  #: oldest first
     _quads: dict[int, NDArray[np.int64]] = field(default_factory=dict, repr=False)  #: of islands that were drawn from
-    _graphs: list[Graph] = field(default_factory=list, repr=False)  #: one, made with the first field
+    _graphs: list[Graph] = field(default_factory=list, repr=False)  #: one, once somebody has asked for it
 
     @property
     def area(self) -> float:
         """m² of all parts that may be walked on."""
         return sum(island.area for island in self.islands if island.index is not None)
+
+    @property
+    def graph(self) -> Graph:
+        """What distance fields need; made once."""
+        if not self._graphs:
+            self._graphs.append(make_graph(self.surface))
+        return self._graphs[0]
 
     def is_navigable(self, point: Vec3) -> bool:
         return self._standing(_floats(point)) is not None
@@ -180,10 +188,7 @@ class NavigationMesh:
         rows = [(u, v, 0.0, place[1]) for (_, u, v), place in zip(located, snapped, strict=True)]
         places = np.array(rows, dtype=np.float64).reshape(-1, 4)
         quads = np.array([quad for quad, _, _ in located], dtype=np.int32)
-        if not self._graphs:
-            self._graphs.append(make_graph(self.surface))
-        made = spread(self.surface, self._graphs[0], places, quads)
-        return MeshField(self, tuple(snapped), self._graphs[0], made)
+        return MeshField(self, tuple(snapped), self.graph, new_field(self.surface, self.graph, places, quads))
 
 
 def _floats(point: Vec3) -> Vec3:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nav_eval.scene.navigation.kernels import kernel
+from nav_eval.scene.navigation.kernels import inlined, kernel
 from nav_eval.scene.navigation.polygons import MAX_CORNERS, Polygon, cells_of, copy, cut_to_slab, range_of
 from nav_eval.scene.navigation.shape import AgentShape
 from nav_eval.scene.navigation.spans import EAST, NORTH, SOUTH, WEST, Spans
@@ -58,7 +58,7 @@ class Outlines(NamedTuple):
     """A ledge with another floor below it."""
 
 
-@kernel
+@inlined
 def neighbour(links: NDArray[np.int32], span: int, side: int) -> int:
     """The span on one of eight sides (east, then clockwise seen from above); −1 unless every way leads there."""
     first, second = _WAYS[side, 0], _WAYS[side, 1]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nav_eval.scene.navigation.kernels import kernel
+from nav_eval.scene.navigation.kernels import inlined, kernel
 from nav_eval.scene.navigation.spans import EAST, SOUTH
 from nav_eval.scene.navigation.tiles import Tiling, column_of
 
@@ -49,7 +49,7 @@ class Surface(NamedTuple):
 Corners = tuple[float, float, float, float]
 
 
-@kernel
+@inlined
 def corners(values: NDArray[np.float32], links: NDArray[np.int32], quad: int) -> Corners:
     """A node quantity at the four corners of a quad."""
     east = links[quad, EAST]
@@ -61,7 +61,7 @@ def corners(values: NDArray[np.float32], links: NDArray[np.int32], quad: int) ->
     )
 
 
-@kernel
+@inlined
 def blend(values: Corners, a: float, b: float) -> float:
     """A quantity at the place (a, b) of a quad, 0 ≤ a, b ≤ 1."""
     first, east, south, far = values
@@ -70,7 +70,7 @@ def blend(values: Corners, a: float, b: float) -> float:
     return first + b * (south - first) + a * (far - south)
 
 
-@kernel
+@inlined
 def slope(values: Corners, lower: bool) -> tuple[float, float]:
     """How a quantity grows along (u, v) on the triangle with a ≥ b (`lower`) or the other one."""
     first, east, south, far = values
@@ -79,17 +79,17 @@ def slope(values: Corners, lower: bool) -> tuple[float, float]:
     return far - south, south - first
 
 
-@kernel
+@inlined
 def to_lattice(surface: Surface, x: float, z: float) -> tuple[float, float]:
     return x / surface.tiling.spacing - 0.5, z / surface.tiling.spacing - 0.5
 
 
-@kernel
+@inlined
 def to_world(surface: Surface, u: float, v: float) -> tuple[float, float]:
     return (u + 0.5) * surface.tiling.spacing, (v + 0.5) * surface.tiling.spacing
 
 
-@kernel
+@inlined
 def _locate_in_column(surface: Surface, column: int, place: tuple[float, float], y: float) -> int:
     """The quad of a column that is in the region at (a, b) and nearest to y; −1 for none."""
     links, quads, margin, height = surface.links, surface.quads, surface.margin, surface.height
@@ -105,7 +105,7 @@ def _locate_in_column(surface: Surface, column: int, place: tuple[float, float],
     return best
 
 
-@kernel
+@inlined
 def locate(surface: Surface, u: float, v: float, y: float) -> int:
     """The quad of the region at (u, v) whose height is nearest to y; −1 where the region has no such place.
 
@@ -127,7 +127,7 @@ def locate(surface: Surface, u: float, v: float, y: float) -> int:
     return -1
 
 
-@kernel
+@inlined
 def height_at(surface: Surface, quad: int, u: float, v: float) -> float:
     return blend(corners(surface.height, surface.links, quad), u - surface.i[quad], v - surface.j[quad])
 

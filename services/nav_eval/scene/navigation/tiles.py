@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nav_eval.errors import NavigationError
-from nav_eval.scene.navigation.kernels import kernel
+from nav_eval.scene.navigation.kernels import inlined, kernel
 from nav_eval.scene.navigation.polygons import Polygon, cells_of, copy, cut_to_slab, range_of
 
 TILE = 64
@@ -32,7 +32,7 @@ class Tiling(NamedTuple):
     """Rows along z, columns along x: which stored tile this is, −1 for none."""
 
 
-@kernel
+@inlined
 def column_of(tiling: Tiling, i: int, j: int) -> int:
     """Index of column (i, j) among the stored columns, −1 where no tile is stored."""
     row, place = (j // TILE) - tiling.tile_j, (i // TILE) - tiling.tile_i

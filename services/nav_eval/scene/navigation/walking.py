@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from nav_eval.scene.navigation.kernels import kernel
+from nav_eval.scene.navigation.kernels import inlined, kernel, lean
 from nav_eval.scene.navigation.spans import EAST, NORTH, SOUTH, WEST
 from nav_eval.scene.navigation.surface import (
     ABSENT,
@@ -35,7 +35,7 @@ TOUCH = -1e-9  #: a margin below this is a wall: far inside of what `locate` for
 Stop = tuple[float, int, bool, float, float]
 
 
-@kernel
+@inlined
 def _border_crossing(margins: Corners, start: tuple[float, float], end: tuple[float, float]) -> tuple[float, bool]:
     """How far (0 to 1, 2 for all of it) a segment within a quad stays inside, and is that in the triangle a ≥ b?"""
     before, after = start[0] - start[1], end[0] - end[1]
@@ -53,12 +53,12 @@ def _border_crossing(margins: Corners, start: tuple[float, float], end: tuple[fl
     return 2.0, True
 
 
-@kernel
+@inlined
 def _unit(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 
-@kernel
+@inlined
 def present(links: NDArray[np.int32], quads: NDArray[np.uint8], quad: int, direction: int) -> int:
     """The present quad on one side of a quad, −1 if there is none."""
     if quad < 0:
@@ -67,7 +67,7 @@ def present(links: NDArray[np.int32], quads: NDArray[np.uint8], quad: int, direc
     return int(beside) if beside >= 0 and quads[beside] != ABSENT else -1
 
 
-@kernel
+@inlined
 def _stop_within(
     margins: Corners, place: tuple[float, float], along: tuple[float, float], times: tuple[float, float]
 ) -> tuple[float, float, float]:
@@ -85,7 +85,7 @@ def _stop_within(
     return t + part * (leave - t), away[0], away[1]
 
 
-@kernel
+@inlined
 def march(
     surface: Surface,
     height: NDArray[np.float32],
@@ -145,7 +145,7 @@ def march(
 _ANY_HEIGHT = (0.0, 0.0, math.inf)
 
 
-@kernel
+@inlined
 def slide(
     surface: Surface, quad: int, start: tuple[float, float], end: tuple[float, float]
 ) -> tuple[int, float, float]:
@@ -177,7 +177,7 @@ def slide(
     return quad, u, v
 
 
-@kernel
+@lean
 def step(
     surface: Surface, start: tuple[float, float, float], end: tuple[float, float], sliding: bool
 ) -> tuple[bool, float, float, float, bool]:
