@@ -9,7 +9,9 @@ from fastapi.routing import APIRoute
 
 import nav_eval
 from nav_eval_gateway import problems, routes
+from nav_eval_gateway.metrics import Metrics, MetricsMiddleware
 from nav_eval_gateway.middlewares import BodyLimit, Boundary
+from nav_eval_gateway.rate_limits import RateLimitMiddleware, RateLimits
 from nav_eval_gateway.services import Services
 from nav_eval_gateway.settings import GatewaySettings
 from nav_eval_store import migrate
@@ -30,6 +32,7 @@ def create_app(settings: GatewaySettings, *, clock: Clock | None = None) -> Fast
         anyio.to_thread.current_default_thread_limiter().total_tokens = settings.threads
         app.state.services = Services.open(settings, clock=clock)
         migrate.check(app.state.services.database)
+        app.state.metrics.watch(app.state.services.database)
         try:
             yield
         finally:
@@ -46,6 +49,7 @@ def create_app(settings: GatewaySettings, *, clock: Clock | None = None) -> Fast
         generate_unique_id_function=_operation_id,
         redirect_slashes=False,
     )
+    app.state.metrics = Metrics()
     _add_middlewares(app, settings)
     problems.install(app)
     api = APIRouter(prefix=PREFIX, responses=problems.problems(*problems.COMMON))
@@ -62,7 +66,9 @@ def _add_middlewares(app: FastAPI, settings: GatewaySettings) -> None:
     app.add_middleware(
         BodyLimit, most=settings.max_body, seconds=settings.body_seconds, except_under=(f"{PREFIX}/uploads",)
     )
+    app.add_middleware(RateLimitMiddleware, limits=RateLimits.of(settings))
     app.add_middleware(Boundary, https=settings.is_https)
+    app.add_middleware(MetricsMiddleware, metrics=app.state.metrics)
 
 
 def _operation_id(route: APIRoute) -> str:

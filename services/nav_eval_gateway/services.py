@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from threading import BoundedSemaphore
 
+from nav_eval_gateway.board_cache import BoardCache
+from nav_eval_gateway.computing import Computing
 from nav_eval_gateway.live import EventHub
 from nav_eval_gateway.notify import CeleryMessenger, Messenger
 from nav_eval_gateway.settings import GatewaySettings
@@ -24,6 +26,8 @@ class Services:
     messenger: Messenger
     hub: EventHub  #: wakes those who watch live events
     passwords: BoundedSemaphore  #: held while a password is hashed
+    boards: BoardCache  #: rendered leaderboards
+    computing: Computing  #: statistics that take a moment
 
     @classmethod
     def open(cls, settings: GatewaySettings, *, clock: Clock | None = None) -> "Services":
@@ -35,6 +39,8 @@ class Services:
             messenger=CeleryMessenger(settings.broker),
             hub=EventHub(database, poll_seconds=settings.poll_seconds),
             passwords=BoundedSemaphore(PASSWORDS_AT_ONCE),
+            boards=BoardCache(database),
+            computing=Computing(),
         )
 
     async def close(self) -> None:

@@ -9,6 +9,7 @@
 | `NAV_EVAL_RATE_LIMIT` | 600 | requests per minute and user or address; 0 is none |
 | `NAV_EVAL_LOGIN_RATE_LIMIT` | 20 | attempts per minute and address; 0 is none |
 | `NAV_EVAL_TRUST_PROXY` | no | believe X-Forwarded-For (behind a reverse proxy of ours only) |
+| `NAV_EVAL_METRICS_TOKEN` | none needed | what a scraper of /metrics must bring |
 | `NAV_EVAL_ALLOW_PRIVATE_WEBHOOKS` | no | webhooks may point into the local network |
 """
 
@@ -43,6 +44,8 @@ class GatewaySettings:
     login_rate_limit: int = 20  #: attempts per minute and address; 0 is none
     trust_proxy: bool = False  #: X-Forwarded-For is set by a proxy of ours
 
+    metrics_token: str | None = None  #: what a scraper of /metrics must bring
+
     cookie_name: str = "nav_eval_session"
     session_lifetime: timedelta = timedelta(days=14)  #: of a browser's session
     login_lifetime: timedelta = timedelta(days=90)  #: of a token that was got by a password
@@ -68,6 +71,7 @@ class GatewaySettings:
             rate_limit=_number(variables, "NAV_EVAL_RATE_LIMIT", 600),
             login_rate_limit=_number(variables, "NAV_EVAL_LOGIN_RATE_LIMIT", 20),
             trust_proxy=_flag(variables, "NAV_EVAL_TRUST_PROXY"),
+            metrics_token=value(variables, "NAV_EVAL_METRICS_TOKEN") or None,
             allow_private_webhooks=_flag(variables, "NAV_EVAL_ALLOW_PRIVATE_WEBHOOKS"),
         )
 

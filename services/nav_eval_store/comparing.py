@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from nav_eval.metrics.bootstrap import Bootstrap
-from nav_eval.metrics.comparison import Comparison, RunScores, compare
+from nav_eval.metrics.comparison import Comparison, RunScores, RunsDiffer, compare
 from nav_eval.metrics.statistics import is_higher_better, is_valid
 from nav_eval_store import episodes
 from nav_eval_store.database import Session
@@ -15,15 +15,20 @@ from nav_eval_store.scores import metric_directions
 from nav_eval_store.tally import Outcome, is_scored, scored_value
 
 
-def comparison_inputs(
-    session: Session, first: Submission, second: Submission, *, metrics: Sequence[str] = ()
-) -> dict[str, tuple[RunScores, RunScores]]:
-    """The values of both by metric, as `nav_eval.metrics.comparison.compare` takes them."""
+def refuse_incomparable(first: Submission, second: Submission) -> None:
+    """Unless their episodes can be paired."""
     for submission in (first, second):
         if submission.state is not State.COMPLETED:
             raise Conflict(f"Only completed submissions can be compared; one of them is {submission.state}.")
     if first.phase_id != second.phase_id:
         raise Conflict("The two submissions are of different phases; their episodes cannot be paired.")
+
+
+def comparison_inputs(
+    session: Session, first: Submission, second: Submission, *, metrics: Sequence[str] = ()
+) -> dict[str, tuple[RunScores, RunScores]]:
+    """The values of both by metric, as `nav_eval.metrics.comparison.compare` takes them."""
+    refuse_incomparable(first, second)
     directions = metric_directions(first.phase)
     outcomes = [[o for o in episodes.outcomes(session, s.id) if is_scored(o)] for s in (first, second)]
     return {
@@ -53,10 +58,15 @@ def compare_submissions(
 ) -> dict[str, Comparison | None]:
     """The paired comparison in each metric; None where the two share no episode with a value."""
     inputs = comparison_inputs(session, first, second, metrics=metrics)
-    return {
-        name: compare(one, other, bootstrap=bootstrap) if _share_a_value(one, other) else None
-        for name, (one, other) in inputs.items()
-    }
+    try:
+        return {
+            name: compare(one, other, bootstrap=bootstrap) if _share_a_value(one, other) else None
+            for name, (one, other) in inputs.items()
+        }
+    except RunsDiffer as error:  # whose message names episodes, which are not for everybody
+        raise Conflict(
+            "The two submissions were evaluated on different episodes; evaluate the older one again first."
+        ) from error
 
 
 def _share_a_value(one: RunScores, other: RunScores) -> bool:

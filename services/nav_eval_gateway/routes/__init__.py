@@ -2,9 +2,9 @@
 
 from fastapi import APIRouter
 
-from nav_eval_gateway.routes import competitions
+from nav_eval_gateway.routes import comparison, competitions, health, leaderboards
 
-API: tuple[APIRouter, ...] = (competitions.router,)
+API: tuple[APIRouter, ...] = (competitions.router, leaderboards.router, comparison.router)
 """Under /api/v1."""
-ROOT: tuple[APIRouter, ...] = ()
+ROOT: tuple[APIRouter, ...] = (health.router,)
 """Outside of it: health, metrics."""

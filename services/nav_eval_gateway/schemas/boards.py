@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
+from typing import Literal
 from uuid import UUID
 
 from nav_eval.metrics.comparison import Comparison
@@ -115,28 +116,29 @@ class BoardAnswer(Answer):
     """The standing of a phase, as the caller may see it."""
 
     model_config = example(
-        **{
-            "competition": "demo",
-            "phase": "dev",
-            "version": 42,
-            "provisional": False,
-            "columns": ["tar", "isr"],
-            "metrics": [_METRIC, {"name": "isr", "higher_is_better": True, "weight": 0.2}],
-            "ranking": {
-                "weights": {"tar": 0.4, "isr": 0.2, "csr": 0.2, "cgt": 0.2},
-                "higher_is_better": True,
-                "keep": "best",
-                "shared_ranks": True,
-            },
-            "rows": [_ROW],
-            "withheld": [],
-        }
+        competition="demo",
+        phase="dev",
+        version=42,
+        audience="public",
+        provisional=False,
+        columns=["tar", "isr"],
+        metrics=[_METRIC, {"name": "isr", "higher_is_better": True, "weight": 0.2}],
+        ranking={
+            "weights": {"tar": 0.4, "isr": 0.2, "csr": 0.2, "cgt": 0.2},
+            "higher_is_better": True,
+            "keep": "best",
+            "shared_ranks": True,
+        },
+        rows=[_ROW],
+        withheld=[],
     )
 
     competition: str
     phase: str
     version: int
     """Grows with everything that the board shows."""
+    audience: Literal["public", "team", "organiser"]
+    """Who sees the scores: `team` is each team its own row, `organiser` is nobody until the board is published."""
     provisional: bool
     """Ranks are by bare scores; shared ones are being computed."""
     columns: list[str]
@@ -153,6 +155,7 @@ class BoardAnswer(Answer):
             competition=competition,
             phase=phase.name,
             version=board.version,
+            audience="public" if phase.published_at is not None else phase.config.visibility.scores,
             provisional=board.provisional,
             columns=[column.name for column in board.columns],
             metrics=[
@@ -212,27 +215,25 @@ class HistoryAnswer(Answer):
     """How a board came to be: the teams that lead now, best first."""
 
     model_config = example(
-        **{
-            "version": 42,
-            "higher_is_better": True,
-            "teams": [
-                {
-                    "team": "Wanderers",
-                    "team_id": _ROW["team_id"],
-                    "kind": "team",
-                    "rank": 1,
-                    "points": [
-                        {
-                            "submission_id": _ROW["submission_id"],
-                            "submitted_at": "2026-09-01T12:00:00Z",
-                            "score": 0.61,
-                            "is_best": True,
-                        }
-                    ],
-                    "ranks": [{"at": "2026-09-01T12:00:00Z", "rank": 1}],
-                }
-            ],
-        }
+        version=42,
+        higher_is_better=True,
+        teams=[
+            {
+                "team": "Wanderers",
+                "team_id": _ROW["team_id"],
+                "kind": "team",
+                "rank": 1,
+                "points": [
+                    {
+                        "submission_id": _ROW["submission_id"],
+                        "submitted_at": "2026-09-01T12:00:00Z",
+                        "score": 0.61,
+                        "is_best": True,
+                    }
+                ],
+                "ranks": [{"at": "2026-09-01T12:00:00Z", "rank": 1}],
+            }
+        ],
     )
 
     version: int
@@ -257,17 +258,15 @@ class BreakdownAnswer(Answer):
     """Where a submission's means come from."""
 
     model_config = example(
-        **{
-            "submission_id": _ROW["submission_id"],
-            "by": "subtasks",
-            "groups": [
-                {
-                    "label": "2",
-                    "episodes": 40,
-                    "metrics": {"tar": {"mean": 0.71, "ci_low": 0.62, "ci_high": 0.8}},
-                }
-            ],
-        }
+        submission_id=_ROW["submission_id"],
+        by="subtasks",
+        groups=[
+            {
+                "label": "2",
+                "episodes": 40,
+                "metrics": {"tar": {"mean": 0.71, "ci_low": 0.62, "ci_high": 0.8}},
+            }
+        ],
     )
 
     submission_id: UUID
@@ -324,42 +323,40 @@ class ComparisonAnswer(Answer):
     """Two submissions side by side, paired episode by episode."""
 
     model_config = example(
-        **{
-            "competition": "demo",
-            "phase": "dev",
-            "first": {
-                "submission_id": _ROW["submission_id"],
-                "team": "Wanderers",
-                "team_id": _ROW["team_id"],
-                "title": "",
-                "number": 2,
-            },
-            "second": {
-                "submission_id": "16fd2706-8baf-433b-82eb-8c7fada847da",
-                "team": "Keyword",
-                "team_id": "6ecd8c99-4036-403d-bf84-cf8400f67836",
-                "title": "",
-                "number": 1,
-            },
-            "metrics": {
-                "tar": {
-                    "higher_is_better": True,
-                    "count": 100,
-                    "invalid": 0,
-                    "first_mean": 0.63,
-                    "second_mean": 0.41,
-                    "difference": 0.22,
-                    "ci_low": 0.15,
-                    "ci_high": 0.29,
-                    "p_value": 0.0002,
-                    "significant": True,
-                    "detectable": 0.1,
-                    "scenes": 8,
-                    "note": None,
-                    "mcnemar": None,
-                }
-            },
-        }
+        competition="demo",
+        phase="dev",
+        first={
+            "submission_id": _ROW["submission_id"],
+            "team": "Wanderers",
+            "team_id": _ROW["team_id"],
+            "title": "",
+            "number": 2,
+        },
+        second={
+            "submission_id": "16fd2706-8baf-433b-82eb-8c7fada847da",
+            "team": "Keyword",
+            "team_id": "6ecd8c99-4036-403d-bf84-cf8400f67836",
+            "title": "",
+            "number": 1,
+        },
+        metrics={
+            "tar": {
+                "higher_is_better": True,
+                "count": 100,
+                "invalid": 0,
+                "first_mean": 0.63,
+                "second_mean": 0.41,
+                "difference": 0.22,
+                "ci_low": 0.15,
+                "ci_high": 0.29,
+                "p_value": 0.0002,
+                "significant": True,
+                "detectable": 0.1,
+                "scenes": 8,
+                "note": None,
+                "mcnemar": None,
+            }
+        },
     )
 
     competition: str

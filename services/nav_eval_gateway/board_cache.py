@@ -1,0 +1,152 @@
+"""Boards answer from memory, and are never old.
+
+Rendering a board of a thousand teams takes a fifth of a second, sending it again takes none. The store counts a
+version for each board that grows with everything the board shows, so each request asks for that version, one row
+by its key, and gets the bytes that were rendered for it. Several gateway processes need not know of each other.
+
+Requests that arrive together share a look at the version. A look serves only requests that came before it
+began: nobody is answered with what was true before they asked.
+"""
+
+import asyncio
+import gzip
+import hashlib
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Generic, NamedTuple, TypeVar
+from uuid import UUID
+
+from anyio import to_thread
+from sqlalchemy import select
+
+from nav_eval_store.database import Database
+from nav_eval_store.errors import NotFound
+from nav_eval_store.models import Competition, Phase
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+MOST_BYTES = 64 << 20
+WORTH_COMPRESSING = 1 << 10
+
+
+class Edition(NamedTuple):
+    """Which state of a board is shown now, and to whom."""
+
+    phase_id: UUID
+    competition_id: UUID
+    version: int
+    audience: str
+    """`public`, `team` or `organiser`: who sees the scores."""
+
+
+def edition(database: Database, competition: str, phase: str) -> Edition:
+    """The one cheap query that every request makes."""
+    query = (
+        select(
+            Phase.id,
+            Phase.competition_id,
+            Phase.board_version,
+            Phase.published_at,
+            Phase.settings[("visibility", "scores")].as_string(),
+        )
+        .join(Competition, Competition.id == Phase.competition_id)
+        .where(Competition.name == competition, Phase.name == phase)
+    )
+    with database.read() as session:
+        row = session.execute(query).one_or_none()
+    if row is None:
+        raise NotFound(f"There is no phase {phase!r} in a competition {competition!r}.")
+    phase_id, competition_id, version, published_at, scores = row
+    return Edition(phase_id, competition_id, version, "public" if published_at is not None else scores)
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """An answer, ready to be sent."""
+
+    version: int  #: of the board
+    kind: str  #: of viewer: `public`, `organiser`, or the id of a team
+    body: bytes
+
+    @cached_property
+    def etag(self) -> str:
+        """Says the version to people, and the bytes to machines: a restored backup may count a version twice."""
+        kind = self.kind.partition("-")[0]
+        return f'"{self.version}-{kind}-{hashlib.blake2b(self.body, digest_size=8).hexdigest()}"'
+
+    @cached_property
+    def compressed(self) -> bytes:
+        return gzip.compress(self.body, compresslevel=5, mtime=0)
+
+
+class SharedLooks(Generic[K, V]):
+    """Asks once for all who wait, and never answers with what was asked before they came."""
+
+    def __init__(self, look: Callable[[K], V]) -> None:
+        self._look = look
+        self._running: dict[K, asyncio.Future[None]] = {}
+        self._next: dict[K, asyncio.Task[V]] = {}
+
+    def ask(self, key: K) -> Awaitable[V]:
+        """The answer of a look that begins from now on."""
+        waiting = self._next.get(key)
+        if waiting is None:
+            waiting = self._next[key] = asyncio.create_task(self._after(self._running.get(key), key))
+        return asyncio.shield(waiting)
+
+    async def _after(self, running: asyncio.Future[None] | None, key: K) -> V:
+        if running is not None:
+            await running
+        ended = self._running[key] = asyncio.get_running_loop().create_future()
+        del self._next[key]  # who comes now has come too late for this look
+        try:
+            return await to_thread.run_sync(self._look, key)
+        finally:
+            ended.set_result(None)
+            if self._running.get(key) is ended:
+                del self._running[key]
+
+
+class BoardCache:
+    """Rendered boards by phase, viewer and format; the least used make room."""
+
+    def __init__(self, database: Database, *, most_bytes: int = MOST_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._kept: OrderedDict[Hashable, Rendered] = OrderedDict()
+        self._rendering: dict[Hashable, asyncio.Task[Rendered]] = {}
+        self._looks = SharedLooks[tuple[str, str], Edition](lambda names: edition(database, *names))
+
+    def edition(self, competition: str, phase: str) -> Awaitable[Edition]:
+        """What the board shows now."""
+        return self._looks.ask((competition, phase))
+
+    async def get(self, now: Edition, kind: str, form: str, render: Callable[[], Rendered]) -> Rendered:
+        """The answer for `now`, from memory or rendered in a thread, once for all who wait for it."""
+        key = (now.phase_id, kind, form)
+        kept = self._kept.get(key)
+        if kept is not None and kept.version >= now.version:
+            self._kept.move_to_end(key)
+            return kept
+        wanted = (*key, now.version)
+        task = self._rendering.get(wanted)
+        if task is None:
+            task = self._rendering[wanted] = asyncio.create_task(self._render(key, wanted, render))
+        return await asyncio.shield(task)
+
+    async def _render(self, key: Hashable, wanted: Hashable, render: Callable[[], Rendered]) -> Rendered:
+        try:
+            rendered = await to_thread.run_sync(render)
+        finally:
+            del self._rendering[wanted]
+        self._keep(key, rendered)
+        return rendered
+
+    def _keep(self, key: Hashable, rendered: Rendered) -> None:
+        kept = self._kept.get(key)
+        if kept is None or kept.version <= rendered.version:
+            self._kept[key] = rendered
+            self._kept.move_to_end(key)
+        while len(self._kept) > 1 and sum(len(answer.body) for answer in self._kept.values()) > self._most_bytes:
+            self._kept.popitem(last=False)
