@@ -8,7 +8,7 @@ import importlib
 import importlib.util
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     words = list(sys.argv[1:] if argv is None else argv)
     cut = words.index("--") if "--" in words else len(words)
     arguments = _parser().parse_args(words[:cut])
-    arguments.extra = words[cut + 1 :]  # for the engine
+    arguments.extra = words[cut + 1 :]  # for the engine, or to start the agent
     try:
         code = arguments.run(arguments)
     except SdkError as error:
@@ -67,6 +67,17 @@ def _parser() -> argparse.ArgumentParser:
     test.add_argument("--engine-image", help="use this engine image instead of the installed nav-eval")
     test.epilog = "What follows -- is given to `nav-eval evaluate`."
 
+    pack = command("pack", _pack)
+    pack.add_argument("directory", type=Path)
+    pack.add_argument("--out", type=Path, default=Path("image.tar"))
+    pack.epilog = "What follows -- starts the agent, in the folder; python agent.py when nothing is said."
+
+    _add_remote(command)
+    return parser
+
+
+def _add_remote(command: Callable[[str, Any], argparse.ArgumentParser]) -> None:
+    """The commands that talk to a server."""
     login = command("login", _login)
     login.add_argument("server", help="https://challenge.example.org")
     login.add_argument("--token", help="asked for when not given")
@@ -92,7 +103,6 @@ def _parser() -> argparse.ArgumentParser:
     board.add_argument("--json", action="store_true")
     for remote in (submit, watch, logs, board):
         remote.add_argument("--server", help="instead of the one that you logged in to")
-    return parser
 
 
 def _init(arguments: argparse.Namespace) -> int:
@@ -143,6 +153,14 @@ def _test(arguments: argparse.Namespace) -> int:
         engine_image=arguments.engine_image,
         extra=arguments.extra,
     )
+
+
+def _pack(arguments: argparse.Namespace) -> int:
+    """Pack a folder as an image, for servers that run trusted agents without Docker."""
+    from nav_eval_sdk.archiving import COMMAND, pack_folder
+
+    print(pack_folder(arguments.directory, arguments.out, command=arguments.extra or COMMAND))
+    return 0
 
 
 def _login(arguments: argparse.Namespace) -> int:
