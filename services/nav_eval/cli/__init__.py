@@ -16,6 +16,7 @@ from nav_eval.cli.bench import app as bench
 from nav_eval.cli.collect import collect
 from nav_eval.cli.compare import compare
 from nav_eval.cli.config import app as config
+from nav_eval.cli.data import app as data
 from nav_eval.cli.demo import demo
 from nav_eval.cli.episodes import app as episodes
 from nav_eval.cli.evaluate import evaluate, verify
@@ -45,6 +46,7 @@ app.command()(replay)
 app.command()(compare)
 app.add_typer(bench, name="bench")
 app.add_typer(config, name="config")
+app.add_typer(data, name="data")
 app.add_typer(episodes, name="episodes")
 app.add_typer(scenes, name="scenes")
 
