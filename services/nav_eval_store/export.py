@@ -50,7 +50,7 @@ def export_competition(
     yield ExportFile("ledger.jsonl", _rows(session, LedgerEntry, LedgerEntry.phase_id.in_(phases)))
     yield ExportFile("audit.jsonl", _rows(session, AuditEvent, AuditEvent.competition_id == here))
     for submission in _completed(session, competition):
-        yield ExportFile(f"episodes/{submission.id}.jsonl", _episodes(session, submission, blobs))
+        yield ExportFile(f"episodes/{submission.id}.jsonl", episode_lines(session, submission.id, blobs))
 
 
 def public_results(session: Session, competition: Competition) -> Iterator[ExportFile]:
@@ -139,10 +139,11 @@ def _completed(session: Session, competition: Competition) -> Sequence[Submissio
     return session.scalars(query.order_by(Submission.created_at, Submission.id)).all()
 
 
-def _episodes(session: Session, submission: Submission, blobs: BlobStore | None) -> Iterator[bytes]:
+def episode_lines(session: Session, submission_id: UUID, blobs: BlobStore | None) -> Iterator[bytes]:
+    """A submission's episodes.jsonl in the order of the plan; with `blobs`, with trajectories and actions."""
     query = (
         select(EpisodeRow.outcome, EpisodeRow.replay_key)
-        .where(EpisodeRow.submission_id == submission.id, EpisodeRow.outcome.is_not(None))
+        .where(EpisodeRow.submission_id == submission_id, EpisodeRow.outcome.is_not(None))
         .order_by(EpisodeRow.position)
         .execution_options(yield_per=BATCH)
     )

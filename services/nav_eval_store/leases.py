@@ -114,6 +114,12 @@ def held(session: Session, lease: Lease) -> tuple[Job, LeaseRow]:
     return job, row
 
 
+def is_held(session: Session, lease: Lease) -> bool:
+    """Whether `held` would find it; locks nothing, so that it may be asked often."""
+    row = session.get(LeaseRow, lease.id, populate_existing=True)
+    return row is not None and row.released_at is None
+
+
 def held_with_submission(session: Session, lease: Lease) -> tuple[Submission, Job, LeaseRow]:
     """As `held`, with the submission locked first: for steps that move it."""
     submission = transitions.locked(session, lease.submission_id)

@@ -128,7 +128,9 @@ class PhaseConfig(ConfigModel):
     ranking: RankingConfig = RankingConfig()
     baselines: tuple[BaselineConfig, ...] = ()
     shards: Count = 1
-    """Parts that a submission is split into, to run on several workers."""
+    """Parts that a submission is split into, to run on several workers; more where they would last too long."""
+    verify: Literal["none", "sample", "all"] = "sample"
+    """Episodes of a submission that are replayed without the agent before it counts; `all` marks it as verified."""
 
     @model_validator(mode="after")
     def _check(self) -> "PhaseConfig":

@@ -1,0 +1,74 @@
+"""What a job has to know about its submission, read at once; and the benchmark that the submission is played on."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from nav_eval.agents.failures import InfrastructureFailure
+from nav_eval.config import BenchmarkConfig, load_benchmark, rules_digest
+from nav_eval.config.schema.competition import PhaseConfig
+from nav_eval_store import submissions
+from nav_eval_store.database import Session
+from nav_eval_worker.workshop import Workshop
+
+
+class OtherRules(InfrastructureFailure):
+    """This worker's copy of the benchmark has other rules than the phase; update the one that is old."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Brief:
+    """A submission, as a job sees it."""
+
+    submission_id: UUID
+    phase_id: UUID
+    phase: PhaseConfig
+    rules_digest: str  #: of the benchmark when it was submitted
+    agent: str | None  #: an organiser's agent, where there is no image
+    image_key: str | None
+    image_id: str | None
+    weights_key: str | None
+    weights_digest: str | None
+    run_seed: int  #: of what the scenario leaves to chance; the same in all shards
+    canary: dict[str, Any]  #: the first verdict, once it is there
+
+    @classmethod
+    def read(cls, session: Session, submission_id: UUID) -> "Brief":
+        row = submissions.get(session, submission_id)
+        return cls(
+            submission_id=row.id,
+            phase_id=row.phase_id,
+            phase=row.phase.config,
+            rules_digest=row.rules_digest,
+            agent=row.agent,
+            image_key=row.image_key,
+            image_id=row.image_id,
+            weights_key=row.weights_key,
+            weights_digest=row.weights_digest,
+            run_seed=int(row.provenance.get("run_seed", 0)),
+            canary=dict(row.canary or {}),
+        )
+
+
+def brief_for(shop: Workshop, submission_id: UUID) -> Brief:
+    return shop.insist(lambda session: Brief.read(session, submission_id))
+
+
+def benchmark_of(shop: Workshop, brief: Brief) -> BenchmarkConfig:
+    """The benchmark, if it still is the one that was submitted to; its data is there afterwards."""
+    benchmark = load_benchmark(brief.phase.benchmark)
+    if rules_digest(benchmark) != brief.rules_digest:
+        raise OtherRules
+    _generate(benchmark, shop)
+    return benchmark
+
+
+def _generate(benchmark: BenchmarkConfig, shop: Workshop) -> None:
+    """Make what the benchmark says how to make, the first time."""
+    path = benchmark.dataset.data_path
+    if benchmark.dataset.generate is None or path is None or Path(path).exists():
+        return
+    from nav_eval.evaluation.generation import ensure_generated  # draws and walks: only where it is needed
+
+    ensure_generated(benchmark, cache=shop.settings.cache)

@@ -1,0 +1,106 @@
+"""From the episodes to the board: scores, a replay that proves them, and files for those who may see them."""
+
+import logging
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+import nav_eval
+from nav_eval.config import BenchmarkConfig
+from nav_eval.dataset.dataset import TaskDataset
+from nav_eval.evaluation.episodes import load_episodes
+from nav_eval.evaluation.run_folder import MANIFEST_FILE, manifest_of
+from nav_eval.evaluation.runs import EPISODES_FILE
+from nav_eval_store import export, organising, places, scores, submissions
+from nav_eval_store.actors import worker_actor
+from nav_eval_store.database import Session
+from nav_eval_worker.holding import Hold
+from nav_eval_worker.jobs import artifacts, rules
+from nav_eval_worker.jobs.briefing import Brief, benchmark_of, brief_for
+from nav_eval_worker.jobs.shard import USAGE
+from nav_eval_worker.workshop import Workshop
+
+SAMPLE = 5
+"""Episodes that are replayed where a phase asks for a sample."""
+
+log = logging.getLogger(__name__)
+
+
+def score(shop: Workshop, hold: Hold) -> None:
+    """The submission is complete afterwards."""
+    brief = brief_for(shop, hold.lease.submission_id)
+    benchmark = benchmark_of(shop, brief)
+    episodes = load_episodes(benchmark)
+    folder = Path(tempfile.mkdtemp(prefix="score-", dir=_runs(shop)))
+    try:
+        run = _run_folder(shop, brief, benchmark, episodes, folder)
+        checked = _verified(shop, brief, folder)
+        facts = {**run, "verification": checked, "usage": _usage(shop, brief)}
+        _keep_artifacts(shop, brief, benchmark, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    shop.insist(lambda session: _publish(session, hold, benchmark, facts, verified=_is_whole(brief, checked)))
+
+
+def _runs(shop: Workshop) -> Path:
+    folder = shop.settings.folder / "runs"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _run_folder(
+    shop: Workshop, brief: Brief, benchmark: BenchmarkConfig, episodes: TaskDataset, folder: Path
+) -> dict[str, Any]:
+    """The run as `nav-eval evaluate` would have left it; returns what identifies it."""
+    manifest = manifest_of(benchmark, episodes, agent=brief.canary.get("agent", {}), run_seed=brief.run_seed)
+    (folder / MANIFEST_FILE).write_bytes(msgspec.json.encode(manifest))
+    with shop.database.read() as session, (folder / EPISODES_FILE).open("wb") as file:
+        file.writelines(export.episode_lines(session, brief.submission_id, shop.blobs))
+    return {"digests": manifest.digests, "engine_version": nav_eval.__version__}
+
+
+def _verified(shop: Workshop, brief: Brief, folder: Path) -> dict[str, Any] | None:
+    """Play it again without the agent, as far as the phase asks for it."""
+    if brief.phase.verify == "none":
+        return None
+    from nav_eval.evaluation.verification import verify  # simulates: only where it is needed
+
+    report = verify(folder, limit=SAMPLE if brief.phase.verify == "sample" else None, cache=shop.settings.cache)
+    if not report.equal:
+        log.error("Submission %s does not replay: %s", brief.submission_id, report.summary())
+    return {"episodes": report.episodes, "steps": report.steps, "equal": report.equal}
+
+
+def _is_whole(brief: Brief, checked: dict[str, Any] | None) -> bool:
+    """Only what was replayed to the last episode is called verified."""
+    return brief.phase.verify == "all" and checked is not None and bool(checked["equal"])
+
+
+def _usage(shop: Workshop, brief: Brief) -> dict[str, Any]:
+    """What all of its shards used together; the peak is the largest of theirs."""
+    blobs = shop.blobs.list(places.artifact(brief.submission_id, USAGE))
+    parts: Sequence[dict[str, Any]] = [msgspec.json.decode(shop.blobs.get(blob.key)) for blob in blobs]
+    return {
+        "seconds": sum(part["seconds"] for part in parts),
+        "cpu_seconds": sum(part["cpu_seconds"] or 0.0 for part in parts),
+        "memory_bytes": max((part["memory_bytes"] or 0 for part in parts), default=0),
+    }
+
+
+def _keep_artifacts(shop: Workshop, brief: Brief, benchmark: BenchmarkConfig, folder: Path) -> None:
+    for name, data in artifacts.made_from(folder, benchmark).items():
+        shop.blobs.put(places.artifact(brief.submission_id, name), data)
+
+
+def _publish(
+    session: Session, hold: Hold, benchmark: BenchmarkConfig, facts: dict[str, Any], *, verified: bool
+) -> None:
+    submission = submissions.get(session, hold.lease.submission_id)
+    sheet = rules.score_sheet(session, submission, benchmark)
+    scores.publish(session, hold.lease, sheet, provenance=facts)
+    if verified:
+        organising.mark_verified(session, submission.id, actor=worker_actor(hold.lease.worker))

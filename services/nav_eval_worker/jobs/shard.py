@@ -1,0 +1,95 @@
+"""Play the episodes of a shard, and write down each one the moment it ends.
+
+An agent that dies is started again for the next episode: its fault costs the episode, not the run. One
+that dies again and again without finishing anything is given up, and the rest of the shard counts as failed.
+"""
+
+import time
+from typing import Any
+
+import msgspec
+
+from nav_eval.agents.failures import AgentFailure
+from nav_eval.config import BenchmarkConfig
+from nav_eval_store import places, work
+from nav_eval_store.tally import Outcome
+from nav_eval_worker.holding import GivenBack, Hold
+from nav_eval_worker.jobs.briefing import Brief, benchmark_of, brief_for
+from nav_eval_worker.jobs.playing import Play, playing
+from nav_eval_worker.workshop import Workshop
+
+SETBACKS = 3
+"""Starts in a row that bring no finished episode, until an agent is given up."""
+USAGE = "usage"
+
+
+def run_shard(shop: Workshop, hold: Hold) -> None:
+    """All episodes have a result afterwards; `AgentFailure` says why the rest has none."""
+    brief = brief_for(shop, hold.lease.submission_id)
+    benchmark = benchmark_of(shop, brief)
+    setbacks = 0
+    while left := shop.insist(lambda session: work.unfinished(session, hold.lease.job_id)):
+        sitting = _Sitting(shop, hold, brief)
+        failure = sitting.play(benchmark, left)
+        if failure is None:
+            break
+        setbacks = 0 if sitting.completed else setbacks + 1
+        if failure.cause.is_ours or setbacks == SETBACKS:
+            raise failure
+    shop.insist(lambda session: work.finish_shard(session, hold.lease))
+
+
+class _Sitting:
+    """One pair, as long as it lasts."""
+
+    def __init__(self, shop: Workshop, hold: Hold, brief: Brief) -> None:
+        self._shop, self._hold, self._brief = shop, hold, brief
+        self.completed = 0  #: episodes that came to their end
+
+    def play(self, benchmark: BenchmarkConfig, episode_ids: list[str]) -> AgentFailure | None:
+        """Why it ended; None when everything was played."""
+        began = time.monotonic()
+        try:
+            with playing(self._shop, self._hold, self._brief, benchmark=benchmark, episode_ids=episode_ids) as play:
+                self._listen(play)
+        except AgentFailure as failure:  # it could not even be started
+            return failure
+        self._keep_usage(play, time.monotonic() - began)
+        return play.failure
+
+    def _listen(self, play: Play) -> None:
+        greeted = False
+        for line in play.episodes():
+            if play.ready is not None and not greeted:
+                greeted = True
+                play.pair.take_log()  # how it starts, the canary has shown
+            if line is not None:
+                self._record(line, play.pair.take_log())
+                self._stop_if_asked()
+        if play.failure is not None and not greeted:
+            self._shop.blobs.put(places.agent_log(self._brief.submission_id), play.pair.take_log())
+
+    def _record(self, line: bytes, words: bytes) -> None:
+        """Blobs first: a row that names one can be trusted."""
+        outcome = msgspec.json.decode(line, type=Outcome)
+        submission, episode = self._brief.submission_id, outcome.episode_id
+        replay = self._shop.blobs.put(places.replay(submission, episode), line)
+        if words:
+            self._shop.blobs.put(places.episode_log(submission, episode), words)
+        self._shop.insist(lambda session: work.record_episode(session, self._hold.lease, line, replay_key=replay.key))
+        self.completed += outcome.cause is None
+
+    def _stop_if_asked(self) -> None:
+        if self._shop.stopping.is_set():
+            raise GivenBack
+
+    def _keep_usage(self, play: Play, seconds: float) -> None:
+        usage = play.pair.usage()
+        used: dict[str, Any] = {
+            "seconds": round(seconds, 3),
+            "cpu_seconds": usage.cpu_seconds,
+            "memory_bytes": usage.memory_bytes,
+        }
+        lease = self._hold.lease
+        key = places.artifact(self._brief.submission_id, USAGE, f"{lease.id}-{time.monotonic_ns()}.json")
+        self._shop.blobs.put(key, msgspec.json.encode(used))

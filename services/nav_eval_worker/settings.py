@@ -1,0 +1,50 @@
+"""What a worker is told about itself, from the environment and the command line."""
+
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from nav_eval.cache import cache_folder
+from nav_eval.errors import ConfigError
+from nav_eval_store.messages import Broker
+from nav_eval_store.settings import StoreSettings
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WorkerSettings:
+    """One worker process."""
+
+    name: str  #: unlike that of every other worker
+    store: StoreSettings
+    broker: Broker
+    runtime: str = "docker"  #: what runs agents; `process` only where everybody is trusted
+    folder: Path  #: of this host: images and weights by digest, files of running pairs
+    cache: Path  #: the engine's: whatever can be made again from scenes
+    concurrency: int = 1  #: shards at the same time
+    express: bool = True  #: one more hand, for checks, canaries and scores: they need not wait for a shard to end
+    grace_seconds: float = 8.0  #: for an episode to end when the worker is told to stop
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] | None = None) -> "WorkerSettings":
+        variables = os.environ if environ is None else environ
+        home = Path(variables.get("NAV_EVAL_HOME", "var")).absolute()
+        return cls(
+            name=variables.get("NAV_EVAL_WORKER_NAME") or socket.gethostname(),
+            store=StoreSettings.from_environment(variables),
+            broker=Broker.from_environment(variables),
+            runtime=variables.get("NAV_EVAL_RUNTIME", "docker"),
+            folder=Path(variables.get("NAV_EVAL_WORKER_HOME") or home / "worker").absolute(),
+            cache=cache_folder(),
+            concurrency=_count(variables, "NAV_EVAL_WORKER_CONCURRENCY", default=1),
+            express=variables.get("NAV_EVAL_WORKER_EXPRESS", "yes").lower() not in ("0", "no", "false", "off"),
+            grace_seconds=float(_count(variables, "NAV_EVAL_WORKER_GRACE", default=8)),
+        )
+
+
+def _count(variables: Mapping[str, str], name: str, *, default: int) -> int:
+    text = variables.get(name, str(default))
+    if not text.isdecimal() or int(text) < 1:
+        raise ConfigError(f"{name} is {text!r}; it must be a whole number of at least 1.")
+    return int(text)
