@@ -8,9 +8,9 @@ from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 
 import nav_eval
-from nav_eval_gateway import problems, routes
+from nav_eval_gateway import pages, problems, routes
 from nav_eval_gateway.metrics import Metrics, MetricsMiddleware
-from nav_eval_gateway.middlewares import BodyLimit, Boundary
+from nav_eval_gateway.middlewares import BodyLimit, Boundary, TusHeaders
 from nav_eval_gateway.rate_limits import RateLimitMiddleware, RateLimits
 from nav_eval_gateway.services import Services
 from nav_eval_gateway.settings import GatewaySettings
@@ -58,6 +58,7 @@ def create_app(settings: GatewaySettings, *, clock: Clock | None = None) -> Fast
     app.include_router(api)
     for router in routes.ROOT:
         app.include_router(router)
+    pages.install(app)
     return app
 
 
@@ -66,6 +67,7 @@ def _add_middlewares(app: FastAPI, settings: GatewaySettings) -> None:
     app.add_middleware(
         BodyLimit, most=settings.max_body, seconds=settings.body_seconds, except_under=(f"{PREFIX}/uploads",)
     )
+    app.add_middleware(TusHeaders, under=f"{PREFIX}/uploads")
     app.add_middleware(RateLimitMiddleware, limits=RateLimits.of(settings))
     app.add_middleware(Boundary, https=settings.is_https)
     app.add_middleware(MetricsMiddleware, metrics=app.state.metrics)

@@ -41,8 +41,16 @@ class BadRange(GatewayError):
     """The range is outside of the file."""
 
 
+class Gone(GatewayError):
+    """It was there, and will not come back; the message says why."""
+
+
 class TooSlow(GatewayError):
     """The body did not come in time; send it again."""
+
+
+class StorageFull(GatewayError):
+    """There is no room left for this; tell the organiser, and try again later."""
 
 
 class TooManyRequests(GatewayError):

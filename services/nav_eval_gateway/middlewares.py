@@ -7,10 +7,10 @@ import time
 from collections.abc import Iterable
 
 from fastapi import HTTPException, Request
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from nav_eval_gateway import problems
+from nav_eval_gateway import problems, tus
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 USUAL_HEADERS = {
@@ -108,3 +108,26 @@ class BodyLimit:
             return message
 
         return receive_limited
+
+
+class TusHeaders:
+    """What tus asks of every answer; and for clients that cannot say PATCH, the method in a header."""
+
+    def __init__(self, app: ASGIApp, *, under: str) -> None:
+        self._app = app
+        self._under = under
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not scope["path"].startswith(self._under):
+            await self._app(scope, receive, send)
+            return
+        asked = Headers(scope=scope).get("x-http-method-override", "").upper()
+        if scope["method"] == "POST" and asked in ("PATCH", "HEAD", "DELETE"):
+            scope = {**scope, "method": asked}
+
+        async def send_with_version(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message)["Tus-Resumable"] = tus.VERSION
+            await send(message)
+
+        await self._app(scope, receive, send_with_version)

@@ -31,6 +31,7 @@ TITLES = {CHECKSUM_MISMATCH: "Checksum Mismatch"}
 STATUS: Mapping[type[NavEvalError], int] = {
     store.BadCredentials: 401,
     store.BadInvitation: 404,
+    store.BadKey: 404,
     store.NotAllowed: 403,
     store.NotFound: 404,
     store.Conflict: 409,
@@ -48,7 +49,9 @@ STATUS: Mapping[type[NavEvalError], int] = {
     gateway.BadHeader: 400,
     gateway.ChecksumMismatch: CHECKSUM_MISMATCH,
     gateway.BadRange: 416,
+    gateway.Gone: 410,
     gateway.TooSlow: 408,
+    gateway.StorageFull: 507,
     gateway.TooManyRequests: 429,
     gateway.Unavailable: 503,
 }

@@ -1,7 +1,8 @@
 """What a running gateway holds: opened when it starts, closed when it stops."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import BoundedSemaphore
+from uuid import UUID
 
 from nav_eval_gateway.board_cache import BoardCache
 from nav_eval_gateway.computing import Computing
@@ -26,6 +27,7 @@ class Services:
     messenger: Messenger
     hub: EventHub  #: wakes those who watch live events
     passwords: BoundedSemaphore  #: held while a password is hashed
+    uploading: set[UUID] = field(default_factory=set)  #: uploads that a request is writing just now
     boards: BoardCache  #: rendered leaderboards
     computing: Computing  #: statistics that take a moment
 
@@ -45,5 +47,6 @@ class Services:
 
     async def close(self) -> None:
         await self.hub.close()
+        self.boards.close()
         self.messenger.close()
         self.database.dispose()

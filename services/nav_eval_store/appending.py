@@ -127,7 +127,9 @@ class FileAppending:
         if known is not None:
             return known
         with (self._root / key).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+            digest = hashlib.file_digest(file, "sha256")
+            self._digests.end(key, file.tell(), digest)  # whoever asks again does not wait again
+        return digest.hexdigest()
 
     def keep(self, key: str, path: str) -> None:
         """A second name for the same bytes, or a copy where the file system has no such thing."""

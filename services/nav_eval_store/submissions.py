@@ -1,6 +1,6 @@
 """Submissions: starting one, finding it again, cancelling and repeating it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
@@ -213,11 +213,12 @@ def listing(
     competition: Competition | None = None,
     phase: Phase | None = None,
     team: Team | None = None,
+    team_ids: Collection[UUID] | None = None,
     states: Sequence[State] = (),
     after: str | None = None,
     limit: int = 50,
 ) -> Page[Submission]:
-    """Submissions, newest first."""
+    """Submissions, newest first; of all teams unless `team` or `team_ids` says otherwise."""
     limit = page_size(limit)
     key = (Submission.created_at, Submission.id)
     query = select(Submission).order_by(*(column.desc() for column in key)).limit(limit + 1)
@@ -228,6 +229,8 @@ def listing(
         query = query.where(Submission.phase_id == phase.id)
     if team is not None:
         query = query.where(Submission.team_id == team.id)
+    if team_ids is not None:
+        query = query.where(Submission.team_id.in_(team_ids))
     if states:
         query = query.where(Submission.state.in_(states))
     if (below := position(after, tuple[datetime, UUID])) is not None:

@@ -143,12 +143,21 @@ def submit(session: Session, submission_id: UUID, *, actor: Actor) -> Submission
     submission = transitions.locked(session, submission_id)
     if submission.submitted_at is not None:
         return submission
-    pending = [upload for upload in uploads_of(session, submission) if upload.finished_at is None]
+    pending = _pending(session, submission)
     if submission.image_key is None or pending:
         what = f"{pending[0].offset:,} bytes of its {pending[0].purpose} have arrived" if pending else "it has no image"
         raise Conflict(f"The submission is not complete: {what}. Finish the upload first.")
     submissions.begin_validation(session, submission, actor=actor)
     return submission
+
+
+def _pending(session: Session, submission: Submission) -> list[Upload]:
+    return [upload for upload in uploads_of(session, submission) if upload.finished_at is None]
+
+
+def is_complete(session: Session, submission: Submission) -> bool:
+    """Whether everything that was announced has been uploaded, an image at least."""
+    return submission.image_key is not None and not _pending(session, submission)
 
 
 def expired(session: Session, now: datetime | None = None) -> Sequence[Upload]:

@@ -60,7 +60,12 @@ def disable_user(session: Session, user: User, *, actor: Actor, reason: str) -> 
 
 
 def set_password(session: Session, user: User, password: str, *, actor: Actor) -> None:
-    user.password = hashed(password)
+    keep_password(session, user, hashed(password), actor=actor)
+
+
+def keep_password(session: Session, user: User, kept: str, *, actor: Actor) -> None:
+    """A password that was `hashed` before, so that nobody waits for that."""
+    user.password = kept
     audit.record(session, actor, "user.password", user=user.name)
 
 

@@ -66,9 +66,10 @@ class Server:
 
     def captain(self, name: str, competition: str = "cup") -> httpx.Client:
         """The client of a user with a team of the same name."""
-        client = self.client(self.user(name))
-        client.post(f"/competitions/{competition}/teams", json={"name": f"Team {name}"}).raise_for_status()
-        return client
+        token = self.user(name)
+        with self.client(token) as client:
+            client.post(f"/competitions/{competition}/teams", json={"name": f"Team {name}"}).raise_for_status()
+        return self.client(token)
 
 
 def free_port() -> int:

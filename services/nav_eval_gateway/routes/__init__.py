@@ -2,9 +2,28 @@
 
 from fastapi import APIRouter
 
-from nav_eval_gateway.routes import comparison, competitions, health, leaderboards
+from nav_eval_gateway.routes import (
+    comparison,
+    competitions,
+    health,
+    leaderboards,
+    submissions,
+    teams,
+    tokens,
+    uploads,
+    users,
+)
 
-API: tuple[APIRouter, ...] = (competitions.router, leaderboards.router, comparison.router)
+API: tuple[APIRouter, ...] = (
+    leaderboards.router,
+    competitions.router,
+    users.router,
+    tokens.router,
+    teams.router,
+    submissions.router,
+    uploads.router,
+    comparison.router,
+)
 """Under /api/v1."""
 ROOT: tuple[APIRouter, ...] = (health.router,)
 """Outside of it: health, metrics."""

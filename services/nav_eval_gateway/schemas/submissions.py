@@ -1,0 +1,292 @@
+"""Submissions: where they stand, what they scored, and as much of it as somebody may see."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import ConfigDict, Field
+
+from nav_eval_gateway.schemas.base import Answer, Line, Paragraph, Request, example
+from nav_eval_store.lifecycle import Owner, State
+from nav_eval_store.models import Entry, Score, Submission, Upload, UploadPurpose, Visibility
+from nav_eval_store.status import Status
+
+UPLOADS = "/api/v1/uploads"
+MOST_BYTES = 1 << 50
+
+
+class NewSubmission(Request):
+    """An agent that a team wants to have evaluated."""
+
+    model_config = example(
+        competition="demo",
+        phase="dev",
+        sha256="9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        size=1_843_200_000,
+        name="cross-modal attention, v2",
+        note="with the larger map",
+    )
+
+    competition: Annotated[str, Field(min_length=1, max_length=63)]
+    phase: Annotated[str, Field(min_length=1, max_length=63)]
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    """Of the archive. An unfinished submission of the same archive is continued instead of a second one."""
+    size: Annotated[int, Field(ge=1, le=MOST_BYTES)] | None = None
+    """Bytes of the archive; more than the phase allows is refused before anything is uploaded."""
+    name: Line = ""
+    """How it is called on the board."""
+    note: Paragraph = ""
+    """For yourselves."""
+
+
+class CancelReason(Request):
+    """Why a submission is cancelled."""
+
+    reason: Paragraph = "cancelled by the team"
+
+
+class Progress(Answer):
+    """How far an evaluation is."""
+
+    done: int
+    total: int
+    """Episodes; 0 until it is queued."""
+    failed: int
+    """Of those done, by the agent's fault."""
+    means: Mapping[str, float | None] | None
+    """Of each metric so far, where the phase shows scores."""
+
+
+class Queue(Answer):
+    """When an evaluation is expected to begin and to end."""
+
+    position: int | None
+    """Submissions that start before this one."""
+    starts_at: datetime | None
+    ends_at: datetime | None
+
+
+class UploadAnswer(Answer):
+    """Bytes on their way."""
+
+    id: UUID
+    url: str
+    """Where tus goes on: HEAD says how many bytes are safe."""
+    purpose: UploadPurpose
+    length: int | None
+    offset: int
+    """When it was last written down; HEAD knows better."""
+    expires_at: datetime
+    finished: bool
+
+    @classmethod
+    def of(cls, upload: Upload) -> "UploadAnswer":
+        return cls(
+            id=upload.id,
+            url=f"{UPLOADS}/{upload.id}",
+            purpose=upload.purpose,
+            length=upload.length,
+            offset=upload.offset,
+            expires_at=upload.expires_at,
+            finished=upload.finished_at is not None,
+        )
+
+
+class BoardPlace(Answer):
+    """Whether a completed submission is on the board."""
+
+    visibility: Visibility
+    reason: str | None
+    """Why it is not shown."""
+
+
+class SubmissionSummary(Answer):
+    """A submission in a list."""
+
+    id: UUID
+    competition: str
+    phase: str
+    team: str
+    team_id: UUID
+    number: int
+    """The team's first, second, … in this phase."""
+    name: str
+    status: State
+    since: datetime
+    cause: str | None
+    created_at: datetime
+    finished_at: datetime | None
+
+    @classmethod
+    def of(cls, submission: Submission) -> "SubmissionSummary":
+        return cls(**_identity(submission))
+
+
+def _identity(submission: Submission) -> dict[str, Any]:
+    return {
+        "id": submission.id,
+        "competition": submission.phase.competition.name,
+        "phase": submission.phase.name,
+        "team": submission.team.name,
+        "team_id": submission.team_id,
+        "number": submission.number,
+        "name": submission.title,
+        "status": submission.state,
+        "since": submission.since,
+        "cause": submission.cause,
+        "created_at": submission.created_at,
+        "finished_at": submission.finished_at,
+    }
+
+
+class SubmissionAnswer(SubmissionSummary):
+    """Where a submission stands. To others than its team and the organisers only what the board shows."""
+
+    model_config = example(
+        id="0b5d7c1e-8f8c-4b4f-9a53-0e6b5f2e9f11",
+        competition="demo",
+        phase="dev",
+        team="Ants",
+        team_id="6d2c4c68-7a2f-4a5b-a8d9-4a3f1d1f6c55",
+        number=3,
+        name="cross-modal attention, v2",
+        status="queued",
+        since="2026-09-01T12:05:00Z",
+        cause=None,
+        created_at="2026-09-01T12:00:00Z",
+        finished_at=None,
+        owner="queue",
+        deadline="2026-09-15T12:05:00Z",
+        canary={"passed": True, "seconds": 12.5},
+        progress={"done": 0, "total": 100, "failed": 0, "means": {}},
+        queue={"position": 2, "starts_at": "2026-09-01T12:20:00Z", "ends_at": "2026-09-01T12:50:00Z"},
+    )
+
+    note: str | None = None
+    message: str | None = None
+    """The cause in a sentence."""
+    advice: str | None = None
+    """What the team can do next."""
+    owner: Owner | None = None
+    """Who must act next; null when it has ended."""
+    deadline: datetime | None = None
+    """When that must have happened."""
+    submitted_at: datetime | None = None
+    queued_at: datetime | None = None
+    started_at: datetime | None = None
+    canary: Mapping[str, Any] | None = None
+    """The first verdict: the agent was started and tried on one episode."""
+    progress: Progress | None = None
+    queue: Queue | None = None
+    score: float | None = None
+    """What ranks, once it is completed."""
+    scores: Mapping[str, float | None] | None = None
+    """The mean of each metric, once it is completed."""
+    board: BoardPlace | None = None
+    rerun_of: UUID | None = None
+    superseded_by: UUID | None = None
+    """An organiser's re-evaluation took its place on the board."""
+    image_sha256: str | None = None
+    image_bytes: int | None = None
+    uploads: list[UploadAnswer] | None = None
+    upload_url: str | None = None
+    """Where tus creates the upload, as long as one is awaited."""
+    provenance: Mapping[str, Any] | None = None
+    """Digests and versions behind the score."""
+
+    @classmethod
+    def public(cls, submission: Submission, entry: Entry | None, scores: Sequence[Score]) -> "SubmissionAnswer":
+        """What the board shows anyway."""
+        return cls(**_identity(submission), **_scores(entry, scores))
+
+    @classmethod
+    def full(
+        cls,
+        submission: Submission,
+        status: Status,
+        *,
+        uploads: Sequence[Upload],
+        entry: Entry | None,
+        scores: Sequence[Score] | None,
+    ) -> "SubmissionAnswer":
+        """What its team sees; `scores` is None where the phase keeps them from the team."""
+        means = None if scores is None else status.means
+        awaited = submission.state in (State.CREATED, State.UPLOADING)
+        return cls(
+            **_identity(submission),
+            note=submission.note,
+            message=status.detail,
+            advice=status.advice,
+            owner=status.owner,
+            deadline=status.deadline,
+            submitted_at=submission.submitted_at,
+            queued_at=submission.queued_at,
+            started_at=submission.started_at,
+            canary=status.canary,
+            progress=Progress(
+                done=status.episodes_done, total=status.episodes_total, failed=status.episodes_failed, means=means
+            ),
+            queue=Queue(position=status.queue_position, starts_at=status.starts_at, ends_at=status.ends_at),
+            board=None if entry is None else BoardPlace(visibility=entry.visibility, reason=entry.reason),
+            rerun_of=submission.rerun_of,
+            superseded_by=submission.superseded_by,
+            image_sha256=_digest(submission),
+            image_bytes=submission.image_bytes or submission.announced_bytes,
+            uploads=[UploadAnswer.of(upload) for upload in uploads],
+            upload_url=UPLOADS if awaited else None,
+            provenance=submission.provenance,
+            **({} if scores is None else _scores(entry, scores)),
+        )
+
+
+def _scores(entry: Entry | None, scores: Sequence[Score]) -> dict[str, Any]:
+    if entry is None:
+        return {}
+    return {"score": entry.score, "scores": {score.metric: score.mean for score in scores}}
+
+
+def _digest(submission: Submission) -> str | None:
+    if submission.image_digest is not None:
+        return submission.image_digest.removeprefix("sha256:")
+    return submission.announced_sha256
+
+
+class EpisodeAnswer(Answer):
+    """An episode of a submission. Organisers also get what belongs to the test set."""
+
+    model_config = ConfigDict(
+        extra="allow",
+        json_schema_extra={
+            "examples": [
+                {
+                    "episode_id": "ep_12",
+                    "status": "completed",
+                    "metrics": {"tar": 0.75, "ne": 1.3},
+                    "num_steps": 212,
+                    "timing": {"total": 8.4},
+                    "has_replay": True,
+                }
+            ]
+        },
+    )
+
+    episode_id: str
+    status: str | None
+    """completed, failed or timeout; null is still to be played."""
+    metrics: Mapping[str, float | bool | None] = {}
+    num_steps: int | None = None
+    cause: str | None = None
+    detail: str | None = None
+    timing: Mapping[str, float] = {}
+    has_replay: bool = False
+    """Whether `…/episodes/{episode_id}/replay` has something for you."""
+
+
+class ArtifactAnswer(Answer):
+    """A file of a submission: a map, a video, a report."""
+
+    name: str
+    size: int
+    content_type: str
+    url: str
