@@ -10,7 +10,8 @@ import ctypes
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 PR_SET_PDEATHSIG = 1
 
@@ -31,6 +32,21 @@ def hold(parent: int) -> None:
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != parent:
         sys.exit("nav-eval: the program that started this one has ended.")
+
+
+@contextmanager
+def stoppable(code: int = 0) -> Iterator[None]:
+    """SIGTERM and Ctrl-C leave the block as an exit with `code`, so that everything in it is ended in good order."""
+
+    def leave(_number: int, _frame: object) -> None:
+        raise SystemExit(code)
+
+    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def main() -> None:

@@ -3,11 +3,9 @@
 import errno
 import logging
 import os
-import signal
 import socket
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +14,7 @@ import uvicorn
 from sqlalchemy.exc import SQLAlchemyError
 from uvicorn.supervisors import Multiprocess
 
-from nav_eval.leash import nav_eval
+from nav_eval.leash import nav_eval, stoppable
 from nav_eval_gateway import first_start
 from nav_eval_gateway.companion import Companion
 from nav_eval_gateway.settings import GatewaySettings
@@ -35,7 +33,9 @@ def serve(
     port: Annotated[int, typer.Option(help="0 takes any that is free.", min=0, max=65535)] = 8080,
     workers: Annotated[int, typer.Option(help="Processes that answer requests.", min=1)] = 1,
     behind_proxy: Annotated[bool, typer.Option(help="Believe X-Forwarded-… of a reverse proxy of yours.")] = False,
-    with_worker: Annotated[bool, typer.Option(help="Also evaluate submissions, on this machine.")] = False,
+    with_worker: Annotated[
+        bool, typer.Option(help="Also evaluate submissions, as local processes: for agents that you trust.")
+    ] = False,
     access_log: Annotated[bool, typer.Option(help="Print every request.")] = False,
     fd: Annotated[int | None, typer.Option(hidden=True, help="A socket that listens already.")] = None,
 ) -> None:
@@ -103,8 +103,9 @@ def _answer(listening: socket.socket, *, workers: int, behind_proxy: bool, acces
 
 
 def worker_environment() -> dict[str, str]:
-    """Agents run as local processes unless the environment says otherwise: right for code that one trusts."""
-    return {"NAV_EVAL_RUNTIME": "process", **os.environ}
+    """For one machine, unless the environment says otherwise: agents as local processes, one shard per core."""
+    cores = len(os.sched_getaffinity(0))
+    return {"NAV_EVAL_RUNTIME": "process", "NAV_EVAL_WORKER_CONCURRENCY": str(cores), **os.environ}
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -132,18 +133,3 @@ def address_of(listening: socket.socket) -> str:
     host, port = listening.getsockname()[:2]
     shown = {"0.0.0.0": "localhost", "::": "localhost"}.get(host, host)  # noqa: S104 (everywhere includes here)
     return f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
-
-
-@contextmanager
-def stoppable() -> Iterator[None]:
-    """SIGTERM and Ctrl-C end the block in good order, with exit code 0."""
-
-    def leave(number: int, _frame: object) -> None:
-        raise SystemExit(0)
-
-    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -8,6 +8,7 @@ knows none of them. The commands parse, call the engine and print. Every refusal
 import sys
 from collections.abc import Sequence
 from importlib.metadata import entry_points
+from typing import Any
 
 import typer
 
@@ -17,7 +18,6 @@ from nav_eval.cli.collect import collect
 from nav_eval.cli.compare import compare
 from nav_eval.cli.config import app as config
 from nav_eval.cli.data import app as data
-from nav_eval.cli.demo import demo
 from nav_eval.cli.episodes import app as episodes
 from nav_eval.cli.evaluate import evaluate, verify
 from nav_eval.cli.export import export
@@ -35,7 +35,6 @@ app = typer.Typer(
     add_completion=False,
 )
 
-app.command()(demo)
 app.command()(evaluate)
 app.command()(verify)
 app.command()(collect)
@@ -66,16 +65,26 @@ def add_commands_of(arguments: Sequence[str]) -> None:
     asked_for = arguments[0] if arguments else "--help"
     for command in entry_points(group="nav_eval.commands"):
         if asked_for in (command.name, "--help"):
-            found = command.load()
-            if isinstance(found, typer.Typer):
-                app.add_typer(found, name=command.name)
-            else:
-                app.command(command.name)(found)
+            try:
+                _add(command.name, command.load())
+            except ModuleNotFoundError as error:
+                if asked_for == command.name:
+                    raise NavEvalError(
+                        f"`nav-eval {command.name}` needs {error.name}, which is not installed: "
+                        "pip install 'nav-eval[gateway,worker]' nav-eval-sdk."
+                    ) from error
+
+
+def _add(name: str, command: Any) -> None:  # noqa: ANN401
+    if isinstance(command, typer.Typer):
+        app.add_typer(command, name=name)
+    else:
+        app.command(name)(command)
 
 
 def main() -> None:
-    add_commands_of(sys.argv[1:])
     try:
+        add_commands_of(sys.argv[1:])
         app()
     except NavEvalError as error:
         typer.echo(f"nav-eval: {error}", err=True)

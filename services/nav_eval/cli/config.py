@@ -93,6 +93,14 @@ def schema(kind: Annotated[KindName, typer.Argument(help="Which kind of file.")]
 
 
 @app.command()
+def reference() -> None:
+    """Print every key of every kind of file as Markdown: docs/reference/configuration.md."""
+    from nav_eval.config.reference import configuration_reference
+
+    typer.echo(configuration_reference(), nl=False)
+
+
+@app.command()
 def migrate_habitat(
     file: Annotated[Path, typer.Argument(help="A Habitat YAML: Hydra style, or the older yacs style.")],
     out: Out = None,

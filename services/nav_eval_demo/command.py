@@ -1,0 +1,118 @@
+"""`nav-eval demo`: a challenge from nothing to a verified leaderboard, with the real gateway, worker and SDK."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from nav_eval.config import load_competition
+from nav_eval.evaluation.generation import Say
+from nav_eval.leash import stoppable
+from nav_eval_demo import organiser, teams, watching
+from nav_eval_demo.errors import DemoError
+from nav_eval_demo.home import DemoHome, State
+from nav_eval_demo.server import Server, serving
+from nav_eval_demo.table import board_table
+from nav_eval_demo.watching import Watched
+from nav_eval_sdk.errors import SdkError
+
+RANKING_SECONDS = 60.0
+"""How long the beat may take to compute shared ranks."""
+INTERRUPTED = 130
+
+
+def demo(
+    home: Annotated[Path, typer.Option(help="Folder of the installation; a second start goes on there.")] = Path(
+        "var/demo"
+    ),
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Where to serve; the next one that is free.")] = 8080,
+    leave: Annotated[bool, typer.Option("--exit", help="End after the board instead of serving on.")] = False,
+) -> None:
+    """Play a whole challenge on this machine: houses, teams, submissions, a verified leaderboard."""
+    console = Console()
+    try:
+        with stoppable(INTERRUPTED):
+            _play(Demo(console, DemoHome(home), port=port), leave=leave)
+    except SdkError as error:
+        raise DemoError(str(error)) from error
+
+
+def _play(demo: "Demo", *, leave: bool) -> None:
+    with demo.home.alone():
+        state = demo.home.read()
+        episodes = demo.prepare()
+        with serving(demo.home, port=demo.port) as server:
+            fine = demo.run(server, state, episodes)
+            if not leave:
+                _serve_on(demo.console, server)
+    raise typer.Exit(0 if fine else 1)
+
+
+def _serve_on(console: Console, server: Server) -> None:
+    console.print("Ctrl-C ends it; `make demo` shows the board again at once.")
+    with stoppable(0):
+        while True:
+            server.check()
+            time.sleep(0.5)
+
+
+class Demo:
+    """The steps, in their order; each leaves alone what an earlier start has done."""
+
+    def __init__(self, console: Console, home: DemoHome, *, port: int) -> None:
+        self.console, self.home, self.port = console, home, port
+
+    def prepare(self) -> int:
+        """Houses and episodes; how many episodes each agent plays."""
+        benchmark = organiser.benchmark_of_the_demo()
+        with self._step("Houses and episodes are there") as say:
+            return organiser.generate(benchmark, say=say)
+
+    def run(self, server: Server, state: State, episodes: int) -> bool:
+        """From an empty server to the board; whether everything on it is complete and proven."""
+        with self._step("Gateway and worker serve"):
+            server.wait_until_ready()
+            organiser.apply(self.home, load_competition(teams.COMPETITION))
+        with self._step("Three teams and the organiser have submitted"):
+            watched = self._submit(server, state)
+        ended = watching.watch(self.console, server, watched, episodes=episodes)
+        for sentence in watching.failures(ended):
+            self.console.print(sentence, style="red")
+        return self._show_board(server, rows=len(watched))
+
+    def _submit(self, server: Server, state: State) -> list[Watched]:
+        state.players = state.players or teams.new_players()
+        self.home.write(state)
+        for player in state.players:
+            teams.enter(server.url, player)
+            teams.submit(server.url, player)
+            self.home.write(state)
+        organiser.run_baselines(server.url, self.home)
+        token = self.home.organiser_token
+        newest = {one["team"]: one["id"] for one in organiser.submissions(server.url, self.home)}
+        return [Watched(name=team, submission_id=submission, token=token) for team, submission in newest.items()]
+
+    def _show_board(self, server: Server, *, rows: int) -> bool:
+        board = self._settled(server)
+        self.console.print(board_table(board))
+        self.console.print(f"Served at {server.url}; everything is in {self.home.folder}.", highlight=False)
+        return len(board["rows"]) == rows and all(row["verified"] for row in board["rows"])
+
+    def _settled(self, server: Server) -> dict[str, Any]:
+        """The board with its final ranks, which are computed beside it."""
+        last = time.monotonic() + RANKING_SECONDS
+        while (board := organiser.board(server.url))["provisional"] and time.monotonic() < last:
+            server.check()
+            time.sleep(0.3)
+        return board
+
+    @contextmanager
+    def _step(self, title: str) -> Iterator[Say]:
+        began = time.monotonic()
+        with self.console.status(f"{title} …") as status:
+            yield status.update
+        self.console.print(f"{title} [dim]({time.monotonic() - began:.1f} s)", highlight=False)
