@@ -1,0 +1,87 @@
+"""Templates, and how values look in them."""
+
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from nav_eval_gateway.pages.assets import asset_url
+
+NOTHING = "–"
+
+
+@cache
+def environment() -> Environment:
+    found = Environment(
+        loader=PackageLoader("nav_eval_gateway.pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters |= {
+        "number": number,
+        "metric": metric_name,
+        "p_value": p_value,
+        "moment": moment,
+        "size": size,
+        "duration": duration,
+    }
+    found.globals |= {"asset": asset_url}
+    return found
+
+
+def render(template: str, **context: Any) -> str:  # noqa: ANN401
+    return environment().get_template(template).render(**context)
+
+
+def number(value: float | None, places: int = 3) -> str:
+    """A score; nothing where there is none."""
+    return NOTHING if value is None else f"{value:.{places}f}"
+
+
+def metric_name(name: str) -> str:
+    """As papers write them: short ones are abbreviations."""
+    return name.upper() if len(name) <= 4 else name.replace("_", " ")
+
+
+def p_value(value: float | None) -> str:
+    if value is None:
+        return NOTHING
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def moment(value: datetime | None, *, day: bool = False) -> Markup:
+    """A time element: readable as it is, and a script may show it in the reader's zone."""
+    if value is None:
+        return Markup("–")
+    utc = value.astimezone(UTC)
+    shown = f"{utc:%Y-%m-%d}" if day else f"{utc:%Y-%m-%d %H:%M} UTC"
+    kind = Markup(' data-day=""') if day else Markup("")
+    return Markup('<time datetime="{}"{}>{}</time>').format(f"{utc:%Y-%m-%dT%H:%M:%SZ}", kind, shown)
+
+
+def size(value: float | None) -> str:
+    """Bytes for people."""
+    if value is None:
+        return NOTHING
+    for unit in ("B", "kB", "MB", "GB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.2f} TB"
+
+
+def duration(value: timedelta | float | None) -> str:
+    """`2 d 3 h`, `4 min 5 s`: the two largest units."""
+    if value is None:
+        return NOTHING
+    seconds = int(value.total_seconds() if isinstance(value, timedelta) else value)
+    parts = []
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60), ("s", 1)):
+        count, seconds = divmod(max(0, seconds), length)
+        if count:
+            parts.append(f"{count} {unit}")
+    return " ".join(parts[:2]) or "0 s"

@@ -1,0 +1,57 @@
+// What every page can use: copying, countdowns, times in the reader's zone. Nothing here is needed to read a page.
+
+const DAY = 86400, HOUR = 3600, MINUTE = 60;
+
+export function countdown(seconds) {
+  const parts = [["d", DAY], ["h", HOUR], ["min", MINUTE], ["s", 1]];
+  let left = Math.max(0, Math.floor(seconds));
+  const shown = [];
+  for (const [unit, length] of parts) {
+    const count = Math.floor(left / length);
+    left -= count * length;
+    if (count || shown.length) shown.push(`${count} ${unit}`);
+  }
+  return shown.slice(0, 3).join(" ") || "0 s";
+}
+
+function startCountdowns() {
+  const all = [...document.querySelectorAll("[data-until]")];
+  if (!all.length) return;
+  const tick = () => {
+    for (const element of all) {
+      const left = (Date.parse(element.dataset.until) - Date.now()) / 1000;
+      const text = left > 0 ? countdown(left) : (element.dataset.over ?? "");
+      if (element.textContent !== text) element.textContent = text;
+    }
+  };
+  tick();
+  setInterval(tick, 1000);
+}
+
+export function localTimes(root = document) {
+  const language = document.documentElement.lang || undefined;
+  for (const element of root.querySelectorAll("time[datetime]")) {
+    const at = new Date(element.dateTime);
+    if (Number.isNaN(at.getTime()) || element.title) continue;
+    element.title = element.textContent;
+    const style = "day" in element.dataset ? { dateStyle: "medium" } : { dateStyle: "medium", timeStyle: "short" };
+    element.textContent = new Intl.DateTimeFormat(language, style).format(at);
+  }
+}
+
+function offerCopying() {
+  if (!navigator.clipboard) return;
+  for (const button of document.querySelectorAll("button.copy")) {
+    button.hidden = false;
+    const label = button.textContent;
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(button.parentElement.querySelector("code").textContent);
+      button.textContent = button.dataset.copied;
+      setTimeout(() => (button.textContent = label), 1500);
+    });
+  }
+}
+
+startCountdowns();
+localTimes();
+offerCopying();

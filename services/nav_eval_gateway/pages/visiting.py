@@ -1,0 +1,214 @@
+"""Somebody looks at a page: who they are, in which language, and what they sent."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+from urllib.parse import urlencode
+
+from fastapi import Depends, Request
+from fastapi.responses import HTMLResponse, RedirectResponse
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from sqlalchemy import select
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
+
+import nav_eval
+from nav_eval_gateway.access import ANYBODY, Caller, SignedIn
+from nav_eval_gateway.dependencies import caller_with
+from nav_eval_gateway.pages import origins
+from nav_eval_gateway.pages.cookies import Cookies, Notice
+from nav_eval_gateway.pages.errors import FormForged, FormInvalid, LoginNeeded
+from nav_eval_gateway.pages.rendering import render
+from nav_eval_gateway.pages.words import LANGUAGES, Words, chosen_language, words
+from nav_eval_gateway.schemas.base import Line, Paragraph
+from nav_eval_gateway.services import Services
+from nav_eval_store.errors import BadCredentials
+from nav_eval_store.models import Role
+from nav_eval_store.tokens import Scope
+
+M = TypeVar("M", bound=BaseModel)
+THEMES = ("light", "dark")
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_LINE, _PARAGRAPH = TypeAdapter(Line), TypeAdapter(Paragraph)
+_CONTROL = re.compile(r"\r\n?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Visit:
+    """One look at a page."""
+
+    request: Request
+    services: Services
+    cookies: Cookies
+    caller: Caller
+    t: Words  #: texts in the reader's language
+    theme: str  #: `light`, `dark`, or empty for what the system prefers
+    organises: bool  #: some competition, or all; whether *this* one is decided in `access`
+
+    version = nav_eval.__version__
+    languages = LANGUAGES
+
+    @property
+    def language(self) -> str:
+        return self.t.language
+
+    @property
+    def path(self) -> str:
+        """Where the reader is, with the query."""
+        query = self.request.url.query
+        return self.request.url.path + (f"?{query}" if query else "")
+
+    @property
+    def path_after_login(self) -> str:
+        return "/" if self.request.url.path in ("/login", "/register") else self.path
+
+    @staticmethod
+    def link(path: str, **parameters: object) -> str:
+        return address(path, parameters)
+
+    def signed_in(self, scope: Scope = Scope.READ) -> SignedIn:
+        """The reader as a user; others are asked to log in and come back."""
+        if self.caller.user is None:
+            raise LoginNeeded(next_path=self.path if self.request.method == "GET" else None)
+        return self.caller.signed_in(scope)
+
+    def html(self, template: str, **context: Any) -> str:  # noqa: ANN401
+        """A template without what only a whole page has."""
+        return render(template, visit=self, t=self.t, **context)
+
+    def page(self, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:  # noqa: ANN401
+        """A whole page. Forms in it prove where they came from."""
+        response = HTMLResponse("", status)
+        holder = self.cookies.session(self.request) if self.caller.user else self.cookies.visitor(self.request)
+        holder = holder or self.cookies.greet(response)
+        notice = self.cookies.said(self.request)
+        if notice is not None:
+            self.cookies.forget_notice(response)
+        body = self.html(template, proof=self.cookies.proof(holder), notice=notice, **context).encode()
+        response.body = body
+        response.headers["content-length"] = str(len(body))
+        return protected(response)
+
+    def go(self, path: str, notice: str | None = None, *, kind: str = "good") -> RedirectResponse:
+        """Another page, after something was done."""
+        response = RedirectResponse(path, 303)
+        if notice is not None:
+            self.cookies.say(response, Notice(kind, notice))
+        return response
+
+
+def protected(response: HTMLResponse) -> HTMLResponse:
+    """Scripts and styles from our own files only, no frames, nothing kept by others."""
+    response.headers["Content-Security-Policy"] = POLICY
+    response.headers["Cache-Control"] = "private, no-store"
+    return response
+
+
+async def visit(request: Request) -> Visit:
+    services: Services = request.app.state.services
+    cookies = Cookies(services.settings)
+    theme = cookies.theme(request)
+    secret = cookies.session(request)
+    caller, organises = await run_in_threadpool(_caller, services, secret) if secret else (ANYBODY, False)
+    request.scope["nav_eval.user"] = caller.user
+    return Visit(
+        request=request,
+        services=services,
+        cookies=cookies,
+        caller=caller,
+        organises=organises,
+        t=words(chosen_language(cookies.language(request), request.headers.get("accept-language", ""))),
+        theme=theme if theme in THEMES else "",
+    )
+
+
+def _caller(services: Services, secret: str) -> tuple[Caller, bool]:
+    """The user of the session; one that has ended is nobody, not an error."""
+    try:
+        caller = caller_with(services.database, secret)
+    except BadCredentials:
+        return ANYBODY, False
+    if caller.user is None or Scope.ORGANISE not in caller.scopes:
+        return caller, False
+    with services.database.read() as session:
+        role = session.scalar(select(Role.id).where(Role.user_id == caller.user.id).limit(1))
+    return caller, role is not None
+
+
+Visiting = Annotated[Visit, Depends(visit)]
+
+
+class Posted:
+    """The fields of a form that came from a page of ours."""
+
+    def __init__(self, fields: FormData, t: Words) -> None:
+        self._fields, self._t = fields, t
+
+    def text(self, name: str) -> str:
+        """A field as it came, e.g. a password."""
+        value = self._fields.get(name, "")
+        return value if isinstance(value, str) else ""
+
+    def line(self, name: str, *, required: bool = True) -> str:
+        return self._checked(_LINE, name, self.text(name), required=required)
+
+    def paragraph(self, name: str, *, required: bool = True) -> str:
+        return self._checked(_PARAGRAPH, name, _CONTROL.sub("\n", self.text(name)), required=required)
+
+    def _checked(self, kind: TypeAdapter[str], name: str, value: str, *, required: bool) -> str:
+        try:
+            checked = kind.validate_python(value)
+        except ValidationError as error:
+            raise FormInvalid(f"{self._label(name)}: {error.errors()[0]['msg']}.") from error
+        if required and not checked:
+            raise FormInvalid(self._t("form.missing", field=self._label(name)))
+        return checked
+
+    def whole(self, name: str) -> int:
+        try:
+            return int(self.text(name))
+        except ValueError:
+            raise FormInvalid(self._t("form.number", field=self._label(name))) from None
+
+    def all(self, name: str) -> list[str]:
+        return [value for value in self._fields.getlist(name) if isinstance(value, str)]
+
+    def confirm(self) -> None:
+        """Refuse what was not confirmed."""
+        if self.text("confirm") != "yes":
+            raise FormInvalid(self._t("form.confirm"))
+
+    def _label(self, name: str) -> str:
+        return self._t.get(f"field.{name}", name)
+
+
+async def posted(request: Request, visiting: Visiting) -> Posted:
+    """The form of a request, refused unless it came from a page of ours in the same browser."""
+    fields = await request.form(max_files=0, max_fields=200)
+    given = fields.get("proof")
+    proved = isinstance(given, str) and visiting.cookies.is_proved(request, given)
+    if not proved or not origins.is_same_origin(request, visiting.services.settings):
+        raise FormForged
+    return Posted(fields, visiting.t)
+
+
+Form = Annotated[Posted, Depends(posted)]
+
+
+def checked(model: type[M], **fields: Any) -> M:  # noqa: ANN401
+    """What the API would be told, refused as the API would refuse it."""
+    try:
+        return model.model_validate(fields)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise FormInvalid(f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}.") from error
+
+
+def address(path: str, parameters: Mapping[str, object]) -> str:
+    """A path with a query; what is empty is left out."""
+    query = urlencode({key: str(value) for key, value in parameters.items() if value not in (None, "", False)})
+    return f"{path}?{query}" if query else path

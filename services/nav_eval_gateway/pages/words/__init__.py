@@ -1,0 +1,67 @@
+"""What pages say, one JSON file per language with the same keys: `{"board.title": "Leaderboard"}`.
+
+A text may name values in braces. A key that ends in `.one` is the form for a `count` of one.
+"""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+LANGUAGES: Mapping[str, str] = {"en": "English", "zh": "中文"}
+"""Code and name of each language, the first is the usual one."""
+USUAL = next(iter(LANGUAGES))
+
+
+@cache
+def catalogue(language: str) -> Mapping[str, str]:
+    """All texts of a language."""
+    texts: dict[str, str] = json.loads((files(__package__) / f"{language}.json").read_text("utf-8"))
+    return texts
+
+
+class Words:
+    """The texts of one language, as templates call them: `t("board.title")`."""
+
+    def __init__(self, language: str) -> None:
+        self.language = language
+        self._texts = catalogue(language)
+
+    def __call__(self, key: str, **values: Any) -> str:  # noqa: ANN401
+        if values.get("count") == 1 and f"{key}.one" in self._texts:
+            key = f"{key}.one"
+        text = self._texts[key]
+        return text.format(**values) if values else text
+
+    def get(self, key: str, default: str) -> str:
+        """A text, or `default` where words were added to the platform that pages do not know."""
+        return self._texts.get(key, default)
+
+    def under(self, prefix: str) -> dict[str, str]:
+        """All texts whose keys begin so, for a script that has none of its own."""
+        return {key.removeprefix(prefix): text for key, text in self._texts.items() if key.startswith(prefix)}
+
+
+@cache
+def words(language: str) -> Words:
+    return Words(language)
+
+
+def chosen_language(wish: str | None, accept: str) -> str:
+    """What a reader wants: their choice, else what the browser says, else English."""
+    if wish is not None and wish in LANGUAGES:
+        return wish
+    for entry in sorted(accept.split(","), key=_quality, reverse=True):
+        code = entry.partition(";")[0].strip().lower().partition("-")[0]
+        if code in LANGUAGES:
+            return code
+    return USUAL
+
+
+def _quality(entry: str) -> float:
+    _, _, value = entry.partition("q=")
+    try:
+        return float(value) if value else 1.0
+    except ValueError:
+        return 0.0
