@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 import uvicorn
+from fastapi import FastAPI
 
 from nav_eval_gateway.app import create_app
 from nav_eval_gateway.settings import GatewaySettings
@@ -42,7 +43,8 @@ def gateway_settings(folder: Path, *, database: str | None = None, **changes: An
 class Server:
     """A running gateway, and hands to use it."""
 
-    def __init__(self, url: str, settings: GatewaySettings, database: Database) -> None:
+    def __init__(self, url: str, settings: GatewaySettings, database: Database, app: FastAPI) -> None:
+        self.app = app
         self.url = url
         self.settings = settings
         self.database = database
@@ -81,7 +83,8 @@ def free_port() -> int:
 @contextmanager
 def serving(settings: GatewaySettings, *, clock: Clock | None = None) -> Iterator[Server]:
     """A real uvicorn in a thread."""
-    config = uvicorn.Config(create_app(settings, clock=clock), host="127.0.0.1", port=0, log_level="warning")
+    app = create_app(settings, clock=clock)
+    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="warning")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -91,7 +94,7 @@ def serving(settings: GatewaySettings, *, clock: Clock | None = None) -> Iterato
     port = server.servers[0].sockets[0].getsockname()[1]
     database = settings.store.open_database(clock=clock)
     try:
-        yield Server(f"http://127.0.0.1:{port}", settings, database)
+        yield Server(f"http://127.0.0.1:{port}", settings, database, app)
     finally:
         server.should_exit = True
         thread.join(timeout=20)

@@ -15,6 +15,7 @@ from nav_eval_gateway.routes import (
 )
 
 API: tuple[APIRouter, ...] = (
+    leaderboards.public_router,  # first, because it is asked for most
     leaderboards.router,
     competitions.router,
     users.router,
