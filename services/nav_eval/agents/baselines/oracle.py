@@ -29,7 +29,8 @@ class Oracle(Baseline):
 
     name = "oracle"
 
-    def __init__(self, context: BaselineContext, *, skill: float = 1.0, seed: int = 0) -> None:
+    def __init__(self, context: BaselineContext, *, skill: float = 1.0, seed: int = 0, stops: bool = True) -> None:
+        """`skill` is how often it does the right thing; without `stops` it never stops by mistake."""
         if not 0.0 <= skill <= 1.0:
             raise ConfigError(f"skill is {skill}; it is a share of actions, between 0 and 1.")
         self.sensors = blind(context)
@@ -39,7 +40,8 @@ class Oracle(Baseline):
         self._skill = skill
         self._seed = seed
         self._turn_angle = _turn_angle(context)
-        self._actions = [action.name for action in context.benchmark.task.actions]
+        names = [action.name for action in context.benchmark.task.actions]
+        self._mistakes = names if stops else [name for name in names if name != "stop"]
 
     def reset(self, episode: PublicEpisode) -> None:
         whole = self._episodes[episode.episode_id]
@@ -61,7 +63,7 @@ class Oracle(Baseline):
 
     def _choice(self) -> str:
         if self._skill < 1.0 and self._random.random() >= self._skill:
-            return self._random.choice(self._actions)
+            return self._random.choice(self._mistakes)
         if not self._fields:
             return "stop"
         near = self._benchmark.evaluation.success_distance * MARGIN
@@ -81,8 +83,8 @@ def make_oracle(context: BaselineContext) -> Baseline:
 
 
 @register_baseline("noisy_oracle")
-def make_noisy_oracle(context: BaselineContext, *, skill: float = 0.8, seed: int = 0) -> Baseline:
-    return Oracle(context, skill=skill, seed=seed)
+def make_noisy_oracle(context: BaselineContext, *, skill: float = 0.8, seed: int = 0, stops: int = 1) -> Baseline:
+    return Oracle(context, skill=skill, seed=seed, stops=bool(stops))
 
 
 def _turn_angle(context: BaselineContext) -> float:
