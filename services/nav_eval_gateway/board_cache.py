@@ -13,13 +13,14 @@ import gzip
 import hashlib
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Generic, NamedTuple, TypeVar
 from uuid import UUID
 
 from anyio import to_thread
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from nav_eval_store.database import Database
 from nav_eval_store.errors import NotFound
@@ -28,7 +29,7 @@ from nav_eval_store.models import Competition, Phase
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 MOST_BYTES = 64 << 20
-WORTH_COMPRESSING = 1 << 10
+LOOKS_AT_ONCE = 4
 
 
 class Edition(NamedTuple):
@@ -41,21 +42,23 @@ class Edition(NamedTuple):
     """`public`, `team` or `organiser`: who sees the scores."""
 
 
+_EDITION = (
+    select(
+        Phase.id,
+        Phase.competition_id,
+        Phase.board_version,
+        Phase.published_at,
+        Phase.settings[("visibility", "scores")].as_string(),
+    )
+    .join(Competition, Competition.id == Phase.competition_id)
+    .where(Competition.name == bindparam("competition"), Phase.name == bindparam("phase"))
+)
+
+
 def edition(database: Database, competition: str, phase: str) -> Edition:
     """The one cheap query that every request makes."""
-    query = (
-        select(
-            Phase.id,
-            Phase.competition_id,
-            Phase.board_version,
-            Phase.published_at,
-            Phase.settings[("visibility", "scores")].as_string(),
-        )
-        .join(Competition, Competition.id == Phase.competition_id)
-        .where(Competition.name == competition, Phase.name == phase)
-    )
-    with database.read() as session:
-        row = session.execute(query).one_or_none()
+    with database.engine.connect() as connection:
+        row = connection.execute(_EDITION, {"competition": competition, "phase": phase}).one_or_none()
     if row is None:
         raise NotFound(f"There is no phase {phase!r} in a competition {competition!r}.")
     phase_id, competition_id, version, published_at, scores = row
@@ -86,27 +89,42 @@ class SharedLooks(Generic[K, V]):
 
     def __init__(self, look: Callable[[K], V]) -> None:
         self._look = look
-        self._running: dict[K, asyncio.Future[None]] = {}
-        self._next: dict[K, asyncio.Task[V]] = {}
+        self._waiting: dict[K, list[asyncio.Future[V]]] = {}
+        self._running: set[K] = set()
+        self._threads = ThreadPoolExecutor(LOOKS_AT_ONCE, thread_name_prefix="look")
 
-    def ask(self, key: K) -> Awaitable[V]:
+    def ask(self, key: K) -> asyncio.Future[V]:
         """The answer of a look that begins from now on."""
-        waiting = self._next.get(key)
-        if waiting is None:
-            waiting = self._next[key] = asyncio.create_task(self._after(self._running.get(key), key))
-        return asyncio.shield(waiting)
+        future = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(key, []).append(future)
+        if key not in self._running:
+            self._begin(key)
+        return future
 
-    async def _after(self, running: asyncio.Future[None] | None, key: K) -> V:
-        if running is not None:
-            await running
-        ended = self._running[key] = asyncio.get_running_loop().create_future()
-        del self._next[key]  # who comes now has come too late for this look
-        try:
-            return await to_thread.run_sync(self._look, key)
-        finally:
-            ended.set_result(None)
-            if self._running.get(key) is ended:
-                del self._running[key]
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _begin(self, key: K) -> None:
+        """A look for all who wait now; who comes later waits for the next one."""
+        waiting = self._waiting.pop(key)
+        self._running.add(key)
+        look = asyncio.get_running_loop().run_in_executor(self._threads, self._look, key)
+        look.add_done_callback(lambda ended: self._end(key, waiting, ended))
+
+    def _end(self, key: K, waiting: list[asyncio.Future[V]], ended: asyncio.Future[V]) -> None:
+        self._running.discard(key)
+        error = None if ended.cancelled() else ended.exception()
+        for future in waiting:
+            if future.done():  # its client is gone
+                continue
+            if ended.cancelled():
+                future.cancel()
+            elif error is not None:
+                future.set_exception(error)
+            else:
+                future.set_result(ended.result())
+        if key in self._waiting:
+            self._begin(key)
 
 
 class BoardCache:
@@ -117,6 +135,9 @@ class BoardCache:
         self._kept: OrderedDict[Hashable, Rendered] = OrderedDict()
         self._rendering: dict[Hashable, asyncio.Task[Rendered]] = {}
         self._looks = SharedLooks[tuple[str, str], Edition](lambda names: edition(database, *names))
+
+    def close(self) -> None:
+        self._looks.close()
 
     def edition(self, competition: str, phase: str) -> Awaitable[Edition]:
         """What the board shows now."""

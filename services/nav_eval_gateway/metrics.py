@@ -8,6 +8,7 @@ for a few seconds, so that several scrapers cost one look. Each process counts f
 from collections.abc import Callable, Iterator
 from threading import Lock
 from time import monotonic
+from typing import NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -24,6 +25,15 @@ BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 
 KEEP_SECONDS = 5.0
 NO_ROUTE = "(none)"
 """Paths that lead nowhere share one label: strangers must not invent series."""
+
+
+class Series(NamedTuple):
+    """The counters of one kind of answer."""
+
+    requests: Counter
+    seconds: Histogram
+    received: Counter
+    sent: Counter
 
 
 class Metrics:
@@ -48,12 +58,25 @@ class Metrics:
         )  # fmt: skip
         self.sent = Counter("nav_eval_http_sent_bytes", "Bytes of answers.", ("route",), registry=self.registry)
         Gauge("nav_eval_build", "Always 1.", ("version",), registry=self.registry).labels(nav_eval.__version__).set(1)
+        self._series: dict[tuple[str, str, int], Series] = {}
         self._store = StoreCollector()
         self.registry.register(self._store)
 
     def watch(self, database: Database) -> None:
         """Read the store's figures from here, once the gateway has started."""
         self._store.database = database
+
+    def series(self, method: str, route: str, status: int) -> "Series":
+        """What an answer counts into; looked up once."""
+        known = self._series.get((method, route, status))
+        if known is None:
+            known = self._series[method, route, status] = Series(
+                self.requests.labels(method, route, str(status)),
+                self.seconds.labels(method, route),
+                self.received.labels(route),
+                self.sent.labels(route),
+            )
+        return known
 
     def text(self) -> bytes:
         """All figures; reads the store."""
@@ -133,13 +156,12 @@ class MetricsMiddleware:
             self._count(scope, watch)
 
     def _count(self, scope: Scope, watch: "_Watch") -> None:
-        method, route = scope["method"], template(scope)
-        method = method if method in _METHODS else "other"
-        self._metrics.requests.labels(method, route, str(watch.status)).inc()
-        self._metrics.seconds.labels(method, route).observe((watch.answered or monotonic()) - watch.started)
-        if watch.received:
-            self._metrics.received.labels(route).inc(watch.received)
-        self._metrics.sent.labels(route).inc(watch.sent)
+        method = scope["method"] if scope["method"] in _METHODS else "other"
+        series = self._metrics.series(method, template(scope), watch.status)
+        series.requests.inc()
+        series.seconds.observe((watch.answered or monotonic()) - watch.started)
+        series.received.inc(watch.received)
+        series.sent.inc(watch.sent)
 
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})

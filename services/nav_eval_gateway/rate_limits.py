@@ -11,6 +11,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from time import monotonic
 from typing import NamedTuple
 
@@ -169,6 +170,7 @@ def address_of(scope: Scope, headers: Headers, *, trusted_proxies: int) -> str:
     return network_of(address)
 
 
+@lru_cache(4096)
 def network_of(address: str) -> str:
     try:
         parsed = ipaddress.ip_address(address.strip("[]").partition("%")[0])

@@ -1,23 +1,25 @@
 """Leaderboards: the standing, how it came to be, and where a submission's means come from."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import msgspec
 from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
+from fastapi.routing import APIRoute
 
 from nav_eval.evaluation.aggregation import FinalAggregator, is_scored
 from nav_eval.evaluation.grouping import GROUPINGS
 from nav_eval.evaluation.results import EpisodeOutcome
 from nav_eval_gateway import access
-from nav_eval_gateway.access import Caller
+from nav_eval_gateway.access import ANYBODY, Caller
 from nav_eval_gateway.board_cache import Edition, Rendered
 from nav_eval_gateway.dependencies import Parts, Visitor
 from nav_eval_gateway.negotiation import accepts_gzip, has_already, prefers_csv
 from nav_eval_gateway.problems import problems
 from nav_eval_gateway.schemas.boards import BoardAnswer, BreakdownAnswer, Group, HistoryAnswer, HistoryLine
+from nav_eval_gateway.services import Services
 from nav_eval_store import board_history, boards, episodes
 from nav_eval_store.boards import Board
 from nav_eval_store.database import Database, Session
@@ -26,7 +28,26 @@ from nav_eval_store.scores import metric_directions
 from nav_eval_store.tables import board_csv
 from nav_eval_store.viewing import Audience, Viewer
 
+
+class PublicFirst(APIRoute):
+    """Strangers who ask for a board as it is are most of all callers: for them nothing is to be resolved or checked.
+
+    Anything more (a token, a parameter) goes the usual way through the same functions.
+    """
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        usual = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            if request.scope["query_string"] or "authorization" in request.headers:
+                return await usual(request)
+            return await _board(request, **request.path_params, caller=ANYBODY, parts=request.app.state.services)
+
+        return handle
+
+
 router = APIRouter(tags=["leaderboards"])
+public_router = APIRouter(tags=["leaderboards"], route_class=PublicFirst)
 BOARD = "/competitions/{competition}/phases/{phase}/leaderboard"
 Format = Literal["json", "csv"]
 By = Literal["subtasks", "scene", "path", "instruction"]
@@ -43,7 +64,7 @@ ANSWERS: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.get(BOARD, response_model=None, responses=ANSWERS, summary="Leaderboard of a phase")
+@public_router.get(BOARD, response_model=None, responses=ANSWERS, summary="Leaderboard of a phase")
 async def show_leaderboard(
     request: Request,
     competition: str,
@@ -57,8 +78,7 @@ async def show_leaderboard(
     Ranks are shared where the episodes cannot tell teams apart. Send the ETag back as If-None-Match: while
     nothing has changed the answer is 304.
     """
-    chosen: Format = form or ("csv" if prefers_csv(request.headers) else "json")
-    return await _board(request, competition, phase, caller, parts, chosen)
+    return await _board(request, competition, phase, caller=caller, parts=parts, form=form)
 
 
 @router.get(
@@ -71,12 +91,13 @@ async def download_leaderboard(
     request: Request, competition: str, phase: str, caller: Visitor, parts: Parts
 ) -> Response:
     """The standing for a spreadsheet; cells that look like formulas are made harmless."""
-    return await _board(request, competition, phase, caller, parts, "csv")
+    return await _board(request, competition, phase, caller=caller, parts=parts, form="csv")
 
 
 async def _board(
-    request: Request, competition: str, phase: str, caller: Caller, parts: Parts, form: Format
+    request: Request, competition: str, phase: str, *, caller: Caller, parts: Services, form: Format | None = None
 ) -> Response:
+    form = form or ("csv" if prefers_csv(request.headers) else "json")
     now = await parts.boards.edition(competition, phase)
     viewer = await _viewer(parts.database, caller, now)
     kind = viewer_kind(viewer, now)
