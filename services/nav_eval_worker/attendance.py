@@ -6,6 +6,7 @@ The look makes the broker a convenience: with Redis down or emptied, work goes o
 import logging
 import platform
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -16,17 +17,17 @@ from nav_eval_store import workers
 from nav_eval_worker.hands import Hands
 from nav_eval_worker.workshop import Workshop
 
-LOOK_SECONDS = 5.0
+HEARTBEAT_SECONDS = 10.0
 
 log = logging.getLogger(__name__)
 
 
 @contextmanager
-def attending(shop: Workshop, hands: Hands, *, seconds: float = LOOK_SECONDS) -> Iterator[None]:
+def attending(shop: Workshop, hands: Hands) -> Iterator[None]:
     """Registered and alive while the block lasts."""
     _register(shop)
     over = threading.Event()
-    thread = threading.Thread(target=_attend, args=(shop, hands, over, seconds), name="attendance", daemon=True)
+    thread = threading.Thread(target=_attend, args=(shop, hands, over), name="attendance", daemon=True)
     thread.start()
     try:
         yield
@@ -51,12 +52,15 @@ def _register(shop: Workshop) -> None:
     )
 
 
-def _attend(shop: Workshop, hands: Hands, over: threading.Event, seconds: float) -> None:
+def _attend(shop: Workshop, hands: Hands, over: threading.Event) -> None:
+    looked_at = -shop.settings.look_seconds
     while True:
         try:
             shop.database.run(lambda session: workers.heartbeat(session, shop.settings.name))
         except DBAPIError as error:
             log.warning("No sign of life: %s", error.orig)
-        threading.Thread(target=hands.work, name="hand", daemon=False).start()
-        if over.wait(seconds):
+        if time.monotonic() - looked_at >= shop.settings.look_seconds:
+            looked_at = time.monotonic()
+            threading.Thread(target=hands.work, name="hand").start()
+        if over.wait(min(HEARTBEAT_SECONDS, shop.settings.look_seconds)):
             return

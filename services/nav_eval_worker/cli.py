@@ -21,7 +21,8 @@ def worker(
 ) -> None:
     """Validate, run and score submissions."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    logging.getLogger("alembic").setLevel(logging.WARNING)
+    for chatty in ("alembic", "kombu.connection"):
+        logging.getLogger(chatty).setLevel(logging.ERROR)
     known = WorkerSettings.from_environment()
     settings = replace(
         known,

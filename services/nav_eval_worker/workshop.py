@@ -35,8 +35,11 @@ class Workshop:
     blobs: BlobStore
     runtime: Runtime
     bell: Bell
-    patience: Patience = field(default_factory=Patience)
     stopping: threading.Event = field(default_factory=threading.Event)  #: take nothing new, come to an end
+
+    @property
+    def patience(self) -> Patience:
+        return self.settings.patience
 
     def insist(self, work: Callable[[Session], T], *, seconds: float = INSIST_SECONDS) -> T:
         """`work` in a transaction, tried again while the database is away."""

@@ -30,7 +30,7 @@ class Brief:
     image_id: str | None
     weights_key: str | None
     weights_digest: str | None
-    run_seed: int  #: of what the scenario leaves to chance; the same in all shards
+    drawn_seed: int  #: for what the scenario leaves to chance; the same in all shards
     canary: dict[str, Any]  #: the first verdict, once it is there
 
     @classmethod
@@ -46,9 +46,14 @@ class Brief:
             image_id=row.image_id,
             weights_key=row.weights_key,
             weights_digest=row.weights_digest,
-            run_seed=int(row.provenance.get("run_seed", 0)),
+            drawn_seed=int(row.provenance.get("run_seed", 0)),
             canary=dict(row.canary or {}),
         )
+
+    def run_seed(self, benchmark: BenchmarkConfig) -> int:
+        """As `nav-eval evaluate` has it: drawn only where the scenario varies and has no seed of its own."""
+        randomization = benchmark.scenario_config.domain_randomization
+        return self.drawn_seed if randomization.varies and randomization.seed is None else 0
 
 
 def brief_for(shop: Workshop, submission_id: UUID) -> Brief:

@@ -39,7 +39,7 @@ def playing(
             baseline=brief.agent,
             benchmark=benchmark,
             episode_ids=tuple(episode_ids),
-            run_seed=brief.run_seed,
+            run_seed=brief.run_seed(benchmark),
             limits=brief.phase.limits,
             folder=folder,
         )

@@ -56,11 +56,11 @@ def _run_folder(
     shop: Workshop, brief: Brief, benchmark: BenchmarkConfig, episodes: TaskDataset, folder: Path
 ) -> dict[str, Any]:
     """The run as `nav-eval evaluate` would have left it; returns what identifies it."""
-    manifest = manifest_of(benchmark, episodes, agent=brief.canary.get("agent", {}), run_seed=brief.run_seed)
+    manifest = manifest_of(benchmark, episodes, agent=brief.canary.get("agent", {}), run_seed=brief.run_seed(benchmark))
     (folder / MANIFEST_FILE).write_bytes(msgspec.json.encode(manifest))
     with shop.database.read() as session, (folder / EPISODES_FILE).open("wb") as file:
         file.writelines(export.episode_lines(session, brief.submission_id, shop.blobs))
-    return {"digests": manifest.digests, "engine_version": nav_eval.__version__}
+    return {"digests": manifest.digests, "engine_version": nav_eval.__version__, "run_seed": manifest.run_seed}
 
 
 def _verified(shop: Workshop, brief: Brief, folder: Path) -> dict[str, Any] | None:
