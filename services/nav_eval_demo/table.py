@@ -13,8 +13,9 @@ UPPER_BOUND = "upper_bound"
 def board_table(board: dict[str, Any]) -> Table:
     """Ranks, means and 95 % intervals, and whether each row was proven by replay."""
     table = Table(title="Leaderboard", title_justify="left", caption=caption(board), caption_justify="left")
+    table.box, table.padding = None, (0, 2, 0, 0)  # fits into 80 columns
     table.add_column("rank", justify="right")
-    table.add_column("team")
+    table.add_column("team", no_wrap=True)
     for name in (*COLUMNS, "score"):
         table.add_column(name if name == "score" else name.upper(), justify="right")
     table.add_column("verified")
@@ -28,10 +29,10 @@ def cells(row: dict[str, Any]) -> list[str | Text]:
     means = [_cell(row["scores"].get(column), row["intervals"].get(column)) for column in COLUMNS]
     return [
         "–" if row["rank"] is None else str(row["rank"]),
-        f"{name}\n(upper bound)" if row["kind"] == UPPER_BOUND else name,
+        f"{name}\nupper bound" if row["kind"] == UPPER_BOUND else name,
         *means,
         _cell(score["mean"], (score["ci_low"], score["ci_high"])),
-        "by replay" if row["verified"] else Text("NO", style="red"),
+        Text("replayed", style="green") if row["verified"] else Text("NO", style="red"),
     ]
 
 
@@ -41,10 +42,16 @@ def _cell(mean: float | None, interval: Sequence[float | None] | None) -> Text:
     low, high = interval or (None, None)
     text = Text(f"{mean:.3f}")
     if low is not None and high is not None:
-        text.append(f"\n{low:.2f}–{high:.2f}", style="dim")
+        ends = dict.fromkeys((_short(low), _short(high)))  # one, where nothing varies
+        text.append(f"\n{'–'.join(ends)}", style="dim")
     return text
+
+
+def _short(value: float) -> str:
+    """Two digits, without the zero in front that all share."""
+    return f"{value:.2f}".replace("0.", ".", 1)
 
 
 def caption(board: dict[str, Any]) -> str:
     weights = " + ".join(f"{weight:g}·{name.upper()}" for name, weight in board["ranking"]["weights"].items())
-    return f"score = {weights}; below each mean its 95 % interval. Equal ranks: the episodes cannot tell them apart."
+    return f"score = {weights}\nBelow each mean: its 95 % interval. Equal ranks: the episodes cannot tell them apart."
