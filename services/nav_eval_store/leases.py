@@ -80,7 +80,10 @@ def _lease(session: Session, job: Job, worker: str, *, until: datetime) -> Lease
     session.add(row)
     session.flush()
     team = session.get_one(Team, job.submission.team_id)
-    team.served_at = now
+    if job.kind is JobKind.SHARD:
+        team.served_at = now
+    else:
+        team.checked_at = now
     session.flush()
     return Lease(
         id=row.id,

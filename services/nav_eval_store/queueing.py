@@ -36,6 +36,7 @@ def next_job(session: Session, kinds: Sequence[JobKind] = tuple(JobKind)) -> UUI
         .group_by(Submission.team_id)
         .subquery()
     )
+    is_shard = Job.kind == JobKind.SHARD
     query = (
         select(Job.id)
         .join(Submission, Submission.id == Job.submission_id)
@@ -50,10 +51,10 @@ def next_job(session: Session, kinds: Sequence[JobKind] = tuple(JobKind)) -> UUI
             Team.status != TeamStatus.DISQUALIFIED,
         )
         .order_by(
-            case((Job.kind == JobKind.SHARD, 1), else_=0),
+            case((is_shard, 1), else_=0),
             Submission.priority.desc(),
             func.coalesce(running.c.jobs, 0),
-            func.coalesce(Team.served_at, _LONG_AGO),
+            func.coalesce(case((is_shard, Team.served_at), else_=Team.checked_at), _LONG_AGO),
             Submission.created_at,
             Submission.id,
             Job.position,

@@ -120,6 +120,10 @@ class Stack:
         )
         return list(self.read(lambda session: session.scalars(query).all()))
 
+    def submission_of(self, lease: str) -> UUID:
+        query = select(Job.submission_id).join(LeaseRow, LeaseRow.job_id == Job.id).where(LeaseRow.id == UUID(lease))
+        return self.read(lambda session: session.scalars(query).one())
+
     def log(self, name: str = "w1") -> str:
         return (self.folder / f"{name}.log").read_text(errors="replace")
 

@@ -83,7 +83,8 @@ class Team(Base):
     kind: Mapped[TeamKind] = mapped_column(words(TeamKind))
     status: Mapped[TeamStatus] = mapped_column(words(TeamStatus))
     reason: Mapped[str | None]  #: why it is disqualified
-    served_at: Mapped[datetime | None]  #: when a job of it was last started: who waited longest goes first
+    served_at: Mapped[datetime | None]  #: when a shard of it was last started: who waited longest goes first
+    checked_at: Mapped[datetime | None]  #: the same for checks, canaries and scores, which cost no turn of a shard
     created_at: Mapped[datetime]
 
     competition: Mapped[Competition] = relationship()

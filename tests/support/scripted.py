@@ -1,0 +1,102 @@
+"""A runtime that starts nothing: what the simulator says is written down beforehand."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from nav_eval.evaluation.shard_protocol import Ended, Message, Played, Ready
+from nav_eval_worker.archives import IMAGE_LIMITS, WEIGHTS_LIMITS, ArchiveLimits
+from nav_eval_worker.archives.streams import Readable
+from nav_eval_worker.runtime.base import AgentEnd, Image, Pair, Runtime, ShardWork, Usage, Weights
+from support.challenge import METRICS
+
+Script = Callable[["ScriptedPair"], Iterator[Message]]
+READY = Ready(agent={"name": "Scripted", "version": "1"}, seconds=0.1)
+
+
+def played(episode: str, **fields: Any) -> Played:
+    """An episode that ended; `cause="agent_crash", status="failed"` for one that did not."""
+    line = {"episode_id": episode, "status": "completed", "num_steps": 3, "metrics": METRICS, **fields}
+    return Played(line=msgspec.Raw(msgspec.json.encode(line)))
+
+
+def plays_all(pair: "ScriptedPair") -> Iterator[Message]:
+    """As everybody hopes."""
+    yield READY
+    for episode in pair.work.episode_ids:
+        yield played(episode)
+    yield Ended()
+
+
+class ScriptedPair(Pair):
+    """Says its lines until it is stopped."""
+
+    def __init__(self, work: ShardWork, script: Script) -> None:
+        self.work = work
+        self.end: AgentEnd | None = None  #: how the agent died, if it did
+        self.stopped = threading.Event()
+        self._script = script
+
+    def messages(self) -> Iterator[Message]:
+        for message in self._script(self):
+            if self.stopped.is_set():
+                return
+            yield message
+
+    def agent_end(self) -> AgentEnd | None:
+        return self.end
+
+    def take_log(self) -> bytes:
+        return b"words\n"
+
+    def simulator_log(self) -> bytes:
+        return b"secret/path/of/the/test/set"
+
+    def usage(self) -> Usage:
+        return Usage(cpu_seconds=1.5, memory_bytes=1000)
+
+    def stop(self) -> None:
+        self.stopped.set()
+
+
+class ScriptedRuntime(Runtime):
+    """Each pair follows the next script; the last one is for all that come after."""
+
+    name = "scripted"
+
+    def __init__(self, *scripts: Script) -> None:
+        self.scripts = list(scripts) or [plays_all]
+        self.pairs: list[ScriptedPair] = []
+
+    @contextmanager
+    def run(self, work: ShardWork) -> Iterator[Pair]:
+        script = self.scripts.pop(0) if len(self.scripts) > 1 else self.scripts[0]
+        pair = ScriptedPair(work, script)
+        self.pairs.append(pair)
+        try:
+            yield pair
+        finally:
+            pair.stop()
+
+    def check(self) -> None: ...
+
+    def find(self, image_id: str) -> Image | None:
+        return Image(id=image_id, handle="here")
+
+    def admit(self, archive: Path | Readable, *, limits: ArchiveLimits = IMAGE_LIMITS) -> Image:
+        return Image(id=f"sha256:{0:064x}", handle="here")
+
+    def find_weights(self, digest: str) -> Weights | None:
+        return Weights(digest=digest, handle="here")
+
+    def admit_weights(
+        self, archive: Path | Readable, *, digest: str, limits: ArchiveLimits = WEIGHTS_LIMITS
+    ) -> Weights:
+        return Weights(digest=digest, handle="here")
+
+    def sweep(self, is_active: Callable[[str], bool]) -> int:
+        return 0

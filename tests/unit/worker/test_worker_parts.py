@@ -1,0 +1,131 @@
+"""The small parts of a worker: plans, logs, shelves, settings, the bell."""
+
+import logging
+from datetime import timedelta
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nav_eval.errors import ConfigError
+from nav_eval_store.lifecycle import JobKind, Patience
+from nav_eval_store.messages import Broker
+from nav_eval_store.recovery import Message
+from nav_eval_worker.bell import Bell
+from nav_eval_worker.planning import LONGEST_SHARD, plan
+from nav_eval_worker.runtime.logs import CappedLog
+from nav_eval_worker.runtime.shelf import Shelf
+from nav_eval_worker.settings import WorkerSettings, patience_of
+
+DIGEST = f"sha256:{'ab' * 32}"
+
+
+@given(
+    st.integers(1, 300).map(lambda count: [f"ep_{number}" for number in range(count)]),
+    st.integers(1, 50),
+    st.none() | st.floats(0, 2000),
+)
+def test_a_plan_has_every_episode_once_and_in_order(episodes, at_least, seconds) -> None:
+    shards = plan(episodes, at_least=at_least, seconds_per_episode=seconds)
+    assert [episode for shard in shards for episode in shard] == episodes
+    sizes = {len(shard) for shard in shards}
+    assert min(sizes) >= 1
+    assert max(sizes) - min(sizes) <= 1
+    assert len(shards) >= min(at_least, len(episodes))
+
+
+@pytest.mark.parametrize(
+    ("episodes", "at_least", "seconds", "shards"),
+    [
+        (100, 1, None, 1),  # nothing is known yet
+        (100, 4, None, 4),  # as the phase says
+        (100, 1, LONGEST_SHARD / 10, 10),  # ten episodes fill a shard
+        (100, 4, 0.1, 4),  # short, but split among workers
+        (3, 8, 1e6, 3),  # no empty shards
+        (1, 1, 0.0, 1),
+    ],
+)
+def test_how_many_shards(episodes: int, at_least: int, seconds: float | None, shards: int) -> None:
+    ids = [str(number) for number in range(episodes)]
+    assert len(plan(ids, at_least=at_least, seconds_per_episode=seconds)) == shards
+
+
+@given(st.lists(st.binary(max_size=40), max_size=30), st.integers(2, 64))
+def test_a_log_keeps_its_beginning_and_its_end(chunks: list[bytes], limit: int) -> None:
+    log, whole = CappedLog(limit), b"".join(chunks)
+    for chunk in chunks:
+        log.write(chunk)
+    taken = log.take()
+    assert log.take() == b""
+    if len(whole) <= limit:
+        assert taken == whole
+    else:
+        assert taken.startswith(whole[: limit // 2])
+        assert taken.endswith(whole[-(limit - limit // 2) :])
+        assert f"{len(whole) - limit:,} bytes left out".encode() in taken
+
+
+def test_a_shelf_keeps_what_is_whole(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path / "shelf")
+    assert shelf.find(DIGEST) is None
+    with shelf.making() as folder:
+        (folder / "half").write_text("x")  # never kept
+    assert list((tmp_path / "shelf").iterdir()) == []
+    for content in ("first", "second"):  # equal digests mean equal content: the first stays
+        with shelf.making() as folder:
+            (folder / "whole").write_text(content)
+            kept = shelf.keep(folder, DIGEST)
+    assert shelf.find(DIGEST) == kept
+    assert (kept / "whole").read_text() == "first"
+    assert shelf.tidy() == 0
+    assert shelf.tidy(idle_seconds=-1) == 1
+    assert shelf.find(DIGEST) is None
+
+
+@pytest.mark.parametrize("digest", ["", "sha256:", "../../etc", f"md5:{'a' * 64}", "A" * 64, f"sha256:{'g' * 64}"])
+def test_a_shelf_takes_digests_only(tmp_path: Path, digest: str) -> None:
+    with pytest.raises(ValueError, match="no sha256"):
+        Shelf(tmp_path).find(digest)
+
+
+def test_settings_come_from_the_environment(tmp_path: Path) -> None:
+    settings = WorkerSettings.from_environment(
+        {
+            "NAV_EVAL_HOME": str(tmp_path),
+            "NAV_EVAL_RUNTIME": "process",
+            "NAV_EVAL_WORKER_NAME": "gpu-1",
+            "NAV_EVAL_WORKER_CONCURRENCY": "3",
+            "NAV_EVAL_WORKER_EXPRESS": "no",
+            "NAV_EVAL_PATIENCE": "lease=5, backoff=0.5",
+        }
+    )
+    assert (settings.name, settings.runtime, settings.concurrency, settings.express) == ("gpu-1", "process", 3, False)
+    assert settings.folder == tmp_path / "worker"
+    assert settings.patience.lease == timedelta(seconds=5)
+    assert settings.patience.backoff == timedelta(seconds=0.5)
+    assert settings.patience.queue == Patience().queue
+
+
+def test_the_runtime_that_isolates_nothing_must_be_asked_for(tmp_path: Path) -> None:
+    assert WorkerSettings.from_environment({"NAV_EVAL_HOME": str(tmp_path)}).runtime == "docker"
+
+
+@pytest.mark.parametrize("text", ["lease", "lease=", "lease=soon", "lease=-1", "attempts=9", "sleep=3"])
+def test_a_patience_that_makes_no_sense_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="NAV_EVAL_PATIENCE"):
+        patience_of(text)
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "many", "1.5"])
+def test_a_concurrency_that_makes_no_sense_is_refused(value: str) -> None:
+    with pytest.raises(ConfigError, match="NAV_EVAL_WORKER_CONCURRENCY"):
+        WorkerSettings.from_environment({"NAV_EVAL_WORKER_CONCURRENCY": value})
+
+
+def test_a_broker_that_is_down_stops_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    bell = Bell(Broker("redis://127.0.0.1:1/0"))
+    with caplog.at_level(logging.WARNING):
+        assert bell.ring([Message(uuid4(), JobKind.SHARD, uuid4())]) is False
+    assert "does not answer" in caplog.text
