@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Builds images without a registry: a base from Debian packages, Python libraries from this host's pip.
+# usage: build.sh [base gateway worker simulator agent postgres redis]      (default: all; needs an engine, the base needs root)
+#   NAV_EVAL_CACHE      where the base tarball is kept (default ~/.cache/nav-eval)
+#   PYTHON              whose pip downloads the wheels (default .venv/bin/python, else python3)
+#   BUILD_NETWORK       network of `RUN apt-get` (default host: works on engines without a bridge)
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+cache=${NAV_EVAL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/nav-eval}/images
+base=nav-eval-base:bookworm
+wheels=$root/deploy/docker/wheels
+python=${PYTHON:-$root/.venv/bin/python}
+[ -x "$python" ] || python=python3
+export DOCKER_BUILDKIT=0
+
+main() {
+    local wanted=("$@")
+    [ ${#wanted[@]} -gt 0 ] || wanted=(gateway worker simulator agent postgres redis)
+    make_base
+    for name in "${wanted[@]}"; do
+        case $name in
+        base) ;;
+        gateway | worker | simulator | agent) collect_wheels && build "nav-eval-$name:latest" "deploy/docker/Dockerfile.$name" "$root" ;;
+        postgres) build postgres:16-alpine "deploy/airgap/postgres/Dockerfile" "$here/postgres" ;;
+        redis) build redis:7-alpine "deploy/airgap/redis/Dockerfile" "$here/redis" ;;
+        *) echo "build.sh: there is no image $name" >&2; exit 2 ;;
+        esac
+    done
+}
+
+make_base() {
+    mkdir -p "$cache"
+    local tarball digest
+    # Another recipe or other certificates of this host give another base.
+    digest=$(cat "$here/base.sh" /etc/ssl/certs/ca-certificates.crt | sha256sum | cut -c1-16)
+    tarball=$cache/base-$digest.tar.zst
+    [ -e "$tarball" ] || (flock 9; [ -e "$tarball" ] || "$here/base.sh" "$tarball") 9>"$cache/base.lock"
+    [ "$(docker image inspect --format '{{index .Config.Labels "nav-eval.base"}}' "$base" 2>/dev/null)" = "$digest" ] && return
+    local ca=/etc/ssl/certs/ca-certificates.crt
+    zstd -dc "$tarball" | docker import --change "LABEL nav-eval.base=$digest" --change 'CMD ["bash"]' \
+        --change "ENV SSL_CERT_FILE=$ca PIP_CERT=$ca REQUESTS_CA_BUNDLE=$ca LANG=C.UTF-8" - "$base" >/dev/null
+    echo "$base: $(size "$base") MB"
+}
+
+# Everything that the images install, as wheels: pip on this host knows where to get them.
+collect_wheels() {
+    local stamp requirements
+    requirements=$(
+        "$python" "$root/deploy/docker/requirements.py" "$root/pyproject.toml" gateway worker render s3
+        "$python" "$root/deploy/docker/requirements.py" "$root/sdk/pyproject.toml"
+        printf '%s\n' hatchling grpcio-tools
+        echo async-timeout # Debian's Python 3.11.2 needs it; this host's may be newer
+    )
+    stamp=$( (cat "$root/constraints.txt"; echo "$requirements") | sha256sum)
+    [ "$(cat "$wheels/.stamp" 2>/dev/null)" = "$stamp" ] && return
+    rm -f "$wheels"/*.whl
+    "$python" -m pip download -qq --dest "$wheels" --only-binary :all: \
+        --constraint "$root/constraints.txt" --requirement <(echo "$requirements")
+    echo "$stamp" >"$wheels/.stamp"
+}
+
+build() { # NAME DOCKERFILE CONTEXT
+    docker build --quiet --network "${BUILD_NETWORK:-host}" --tag "$1" --file "$root/$2" \
+        --build-arg "BASE=$base" --build-arg PIP_NO_INDEX=1 \
+        --build-arg "VERSION=$(sed -n 's/__version__ = "\(.*\)"/\1/p' "$root/services/nav_eval/__init__.py")" \
+        --build-arg "REVISION=$(git -C "$root" rev-parse HEAD 2>/dev/null || echo unknown)" "$3" 2>&1 >/dev/null |
+        { grep -v -e 'legacy builder' -e 'Install the buildx' -e 'docs.docker.com' -e '^ *$' -e 'environment-variable' -e 'BuildKit' || true; } >&2
+    [ "${PIPESTATUS[0]}" -eq 0 ] || { echo "build.sh: building $1 failed" >&2; exit 1; }
+    echo "$1: $(size "$1") MB"
+}
+
+size() { docker image inspect --format '{{.Size}}' "$1" | awk '{ printf "%d", $1 / 1e6 }'; }
+
+main "$@"

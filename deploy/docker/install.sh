@@ -1,0 +1,22 @@
+#!/bin/sh
+# Makes /opt/nav-eval inside an image: first the libraries, then (a second call) our own code.
+# usage: install.sh libraries EXTRA… [--without NAME…]  |  install.sh ours [FOLDER]
+set -eu
+target=/opt/nav-eval
+export PIP_FIND_LINKS=/wheels PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
+[ -n "${PIP_NO_INDEX:-}" ] || unset PIP_NO_INDEX
+[ -n "${PIP_INDEX_URL:-}" ] || unset PIP_INDEX_URL
+
+what=$1
+shift
+if [ "$what" = libraries ]; then
+    python3 -m venv "$target"
+    python3 /src/requirements.py /src/pyproject.toml "$@" >/tmp/requirements.txt
+    "$target/bin/pip" install --quiet --no-compile --constraint /src/constraints.txt --requirement /tmp/requirements.txt
+else
+    "$target/bin/pip" install --quiet --no-compile --no-deps "${1:-/src}"
+    "$target/bin/pip" uninstall --quiet --yes setuptools pip
+fi
+# Tests, byte code and stubs of libraries are a fifth of their size, and nothing in an image reads them.
+find "$target" -depth \( -name tests -o -name __pycache__ \) -type d -exec rm -rf {} +
+find "$target" -name '*.pyi' -delete

@@ -1,0 +1,15 @@
+#!/bin/sh
+# play ORDER     plays a shard against the agent behind /rpc; results go to standard output
+# prepare ORDER  makes what the shard's scenes need, into /prepared, for every later run; there is no agent then
+# COMMAND…       anything else, e.g. nav-eval
+set -eu
+case ${1:-} in
+play)
+    # What was prepared is read where it lies. What this run makes stays in its own memory: a simulator
+    # that a team's code has taken over can spoil nobody else's scenes.
+    [ -d /prepared ] && cp -rs /prepared/. "$NAV_EVAL_CACHE/" 2>/dev/null || true
+    exec python -m nav_eval.evaluation.shard "$2"
+    ;;
+prepare) exec python /usr/local/lib/nav-eval/prepare.py "$2" ;;
+*) exec "$@" ;;
+esac

@@ -1,0 +1,1 @@
+"""What the Docker runtime is made of: settings, cells, images, volumes, and a running pair."""

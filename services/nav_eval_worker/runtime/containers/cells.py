@@ -1,0 +1,179 @@
+"""The two cells: everything that the engine is told about a team's container, and about the simulator beside it.
+
+Pure: work and settings in, arguments of the Docker SDK out, so that a test can read every flag. Nothing that
+a team wrote is passed on but the image itself; its command and environment are the image's own.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from docker.types import DeviceRequest, LogConfig, Mount, Ulimit
+
+from nav_eval_worker.runtime.base import SOCKET_NAME, WEIGHTS_VARIABLE, RuntimeUnavailable, ShardWork
+from nav_eval_worker.runtime.containers.settings import DockerSettings
+
+RUN_LABEL, SITE_LABEL, WORKER_LABEL, PART_LABEL = "nav-eval.run", "nav-eval.site", "nav-eval.worker", "nav-eval.part"
+#: Agent and simulator share a user, so that the simulator may connect to a socket whose server left it at mode 755.
+#: They share nothing else: each has its own processes, files and network.
+USER = "10001:10001"
+RPC, OBSERVATIONS, ORDER, WEIGHTS, PREPARED = "/rpc", "/obs", "/order", "/weights", "/prepared"
+SIMULATOR_HOME = "/srv/nav-eval"
+ORDER_FILE = "order.json"
+_GB = 1_000_000_000
+_LOG = LogConfig(
+    type=LogConfig.types.JSON, config={"max-size": "1m", "max-file": "2"}
+)  # for organisers; teams get ours
+
+
+def labels(work: ShardWork, settings: DockerSettings, part: str) -> dict[str, str]:
+    """By which everything of a run is found again."""
+    return {RUN_LABEL: work.run, SITE_LABEL: settings.site, WORKER_LABEL: work.worker, PART_LABEL: part}
+
+
+def name(work: ShardWork, part: str) -> str:
+    return f"nav-eval-{work.run}-{part}"
+
+
+def agent(work: ShardWork, settings: DockerSettings, *, volumes: tuple[str, ...]) -> dict[str, Any]:
+    """A team's container: no network, no capabilities, nothing to write to but a small memory."""
+    return {
+        **_walls(work, settings, "agent"),
+        "runtime": settings.runtime or None,
+        "environment": agent_environment(work),
+        "mounts": _agent_mounts(work),
+        "tmpfs": _agent_scratch(settings, volumes),
+        "device_requests": _gpus(work.limits.gpus, settings),
+        "pids_limit": work.limits.pids,
+        "shm_size": int(work.limits.shm_gb * _GB),
+        **_memory(work.limits.memory_gb),
+        **_processor(work.limits.cpus),
+    }
+
+
+def simulator(work: ShardWork, settings: DockerSettings, *, prepares: bool = False) -> dict[str, Any]:
+    """Ours. It talks to a stranger, so it has walls, too. One that prepares has no agent, and may write for all."""
+    mounts = [
+        _volume(name(work, "order"), ORDER, read_only=False),  # the engine puts the order there before the start
+        # a new volume takes over the owner that the folder has in the image
+        Mount(target=PREPARED, source=settings.prepared, type="volume", read_only=not prepares),
+        _data(settings),
+    ]
+    if not prepares:
+        mounts += [
+            _volume(name(work, "rpc"), RPC, read_only=True),
+            _volume(name(work, "obs"), OBSERVATIONS, read_only=False),
+        ]
+    part = "prepare" if prepares else "simulator"
+    device = [settings.simulator_gpu] if settings.simulator_gpu else []
+    return {
+        **_walls(work, settings, part),
+        "command": ["prepare" if prepares else "play", f"{ORDER}/{ORDER_FILE}"],
+        "environment": {"HOME": "/tmp", "MESA_SHADER_CACHE_DISABLE": "true"},  # noqa: S108 (a tmpfs of its own)
+        "mounts": mounts,
+        "tmpfs": {"/tmp": _tmpfs(512), f"{SIMULATOR_HOME}/cache": _tmpfs(int(settings.simulator_memory_gb * 500))},  # noqa: S108
+        "device_requests": [DeviceRequest(device_ids=device, capabilities=[["gpu", "graphics"]])] if device else None,
+        "pids_limit": 512,
+        "shm_size": 64 << 20,
+        **_memory(settings.simulator_memory_gb),
+        **_processor(settings.simulator_cpus),
+    }
+
+
+def agent_environment(work: ShardWork) -> dict[str, str]:
+    """What an agent is told. No address, no name of a team, nothing that a log should not show."""
+    variables = {
+        "HOME": "/tmp",  # noqa: S108 (a tmpfs of its own)
+        "TMPDIR": "/tmp",  # noqa: S108
+        "NAV_EVAL_SOCKET": f"{RPC}/{SOCKET_NAME}",
+        "NAV_EVAL_ADDRESS": f"unix:{RPC}/{SOCKET_NAME}",
+        "NAV_EVAL_PROTOCOL": "grpc",
+        "NAV_EVAL_SHM_DIR": OBSERVATIONS,
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    return variables | ({WEIGHTS_VARIABLE: WEIGHTS} if work.weights is not None else {})
+
+
+def shared_volumes(work: ShardWork, settings: DockerSettings) -> Mapping[str, str]:
+    """The memory that both sides see, by part: mount options of a tmpfs. So small that filling it hurts nobody."""
+    strict = "nosuid,nodev,noexec"
+    return {
+        "rpc": f"size=1m,nr_inodes=32,mode=1777,{strict}",
+        "obs": f"size={settings.observations_mb}m,nr_inodes=256,mode=1777,{strict}",
+    }
+
+
+def _walls(work: ShardWork, settings: DockerSettings, part: str) -> dict[str, Any]:
+    """What holds for both."""
+    return {
+        "name": name(work, part),
+        "labels": labels(work, settings, part),
+        "user": USER,
+        "network_mode": "none",
+        "ipc_mode": "private",
+        "read_only": True,
+        "cap_drop": ["ALL"],
+        "security_opt": ["no-new-privileges"],  # and the engine's own seccomp profile, which nothing here takes away
+        "privileged": False,
+        "init": True,
+        "healthcheck": {"test": ["NONE"]},
+        "ulimits": [Ulimit(name="nofile", soft=4096, hard=4096), Ulimit(name="core", soft=0, hard=0)],
+        "oom_score_adj": 500,  # if the host itself runs out of memory, containers go before the engine
+        "log_config": _LOG,
+        "restart_policy": {"Name": "no"},
+        "detach": True,
+    }
+
+
+def _agent_mounts(work: ShardWork) -> list[Mount]:
+    mounts = [
+        _volume(name(work, "rpc"), RPC, read_only=False),
+        _volume(name(work, "obs"), OBSERVATIONS, read_only=True),
+    ]
+    if work.weights is not None:
+        mounts.append(_volume(work.weights.handle, WEIGHTS, read_only=True))
+    return mounts
+
+
+def _agent_scratch(settings: DockerSettings, volumes: tuple[str, ...]) -> dict[str, str]:
+    """The temporary folder, and what the image calls a VOLUME: writable as the team expects, in memory and small."""
+    ours = {RPC, OBSERVATIONS, WEIGHTS, "/tmp", "/dev/shm"}  # noqa: S108
+    covered = {path: _tmpfs(64) for path in volumes if path not in ours}
+    return {"/tmp": _tmpfs(settings.scratch_mb), **covered}  # noqa: S108
+
+
+def _tmpfs(megabytes: int) -> str:
+    # with owner: the container runtime gives a tmpfs the mode of the folder that it covers, whatever we say
+    uid, gid = USER.split(":")
+    return f"size={megabytes}m,mode=1777,uid={uid},gid={gid},nosuid,nodev"
+
+
+def _volume(source: str, target: str, *, read_only: bool) -> Mount:
+    return Mount(target=target, source=source, type="volume", read_only=read_only, no_copy=True)
+
+
+def _data(settings: DockerSettings) -> Mount:
+    is_path = settings.data.startswith("/")
+    return Mount(
+        target=settings.data_target, source=settings.data, type="bind" if is_path else "volume", read_only=True
+    )
+
+
+def _memory(gigabytes: float) -> dict[str, int]:
+    """Without swap: what is over the limit is over."""
+    limit = int(gigabytes * _GB)
+    return {"mem_limit": limit, "memswap_limit": limit}
+
+
+def _processor(cpus: float) -> dict[str, int]:
+    return {"nano_cpus": int(cpus * _GB)}
+
+
+def _gpus(wanted: int, settings: DockerSettings) -> list[DeviceRequest] | None:
+    if not wanted:
+        return None
+    if wanted > len(settings.gpu_ids):
+        raise RuntimeUnavailable(
+            f"The phase gives an agent {wanted} GPUs, this worker has {len(settings.gpu_ids)} in NAV_EVAL_DOCKER_GPUS."
+        )
+    return [DeviceRequest(device_ids=list(settings.gpu_ids[:wanted]), capabilities=[["gpu"]])]

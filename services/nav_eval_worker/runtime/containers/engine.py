@@ -1,0 +1,46 @@
+"""The connection to an engine, and what its refusals mean: its trouble is ours, a missing program is the team's."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import docker
+from docker.errors import APIError, DockerException, NotFound
+from requests.exceptions import RequestException
+
+from nav_eval.agents.failures import AgentCrash
+from nav_eval_worker.runtime.base import RuntimeUnavailable
+
+SECONDS = 120
+"""For one answer of the engine; loading a large image takes longer and has no limit."""
+_NOT_STARTED = ("executable file not found", "no such file or directory", "permission denied", "exec format error")
+
+
+def connect(timeout: float | None = SECONDS) -> docker.DockerClient:
+    """The engine that DOCKER_HOST names, with its TLS settings, as the docker command would find it."""
+    with ours():
+        return docker.from_env(timeout=timeout)  # type: ignore[arg-type]
+
+
+@contextmanager
+def ours() -> Iterator[None]:
+    """What goes wrong in here is the engine's trouble: retried, never the team's."""
+    try:
+        yield
+    except (DockerException, RequestException, OSError) as error:
+        raise RuntimeUnavailable(f"The Docker engine does not do as it is told: {error}") from error
+
+
+@contextmanager
+def starting_agent() -> Iterator[None]:
+    """Starting a team's container: a command that is not in the image is the team's fault."""
+    try:
+        yield
+    except NotFound as error:  # the image was dropped in this very moment: it is admitted again
+        raise RuntimeUnavailable(f"The agent's image is gone: {error.explanation}") from error
+    except APIError as error:
+        said = str(error.explanation or error)
+        if any(words in said for words in _NOT_STARTED):
+            raise AgentCrash(f"The image's command cannot be started: {said.strip()}") from error
+        raise RuntimeUnavailable(f"The Docker engine cannot start the agent: {said}") from error
+    except (DockerException, RequestException, OSError) as error:
+        raise RuntimeUnavailable(f"The Docker engine does not answer: {error}") from error

@@ -1,0 +1,205 @@
+"""A running pair: what the simulator says, what the agent prints, how the agent ended.
+
+Both containers are listened to from before their start, so nothing is missed. An agent that prints without end
+fills no disk: it is read at a steady pace and waits when it is faster, and what is kept has a limit.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any, cast
+
+import docker
+from docker.errors import APIError, DockerException, NotFound
+from docker.models.containers import Container
+from requests.exceptions import RequestException
+
+from nav_eval.agents.description import short
+from nav_eval.agents.process import OUT_OF_MEMORY
+from nav_eval.causes import Cause
+from nav_eval.evaluation.shard_protocol import LONGEST_MESSAGE, Message, decode_message
+from nav_eval_worker.runtime.base import AgentEnd, Pair, Usage
+from nav_eval_worker.runtime.logs import CappedLog
+
+SIMULATOR_LOG = 64 << 10
+LOG_BYTES_PER_SECOND = 8 << 20
+SAMPLE_SECONDS = 2.0
+_TROUBLE = (DockerException, RequestException, OSError)
+_KILLED = 137
+"""Exit code of a process that was killed: 128 + SIGKILL."""
+
+
+class DockerPair(Pair):
+    """Two containers."""
+
+    def __init__(self, *, streams: docker.APIClient, log_limit: int) -> None:
+        """`streams` is a client without a time limit, for what lasts as long as the run."""
+        self._streams = streams
+        self._log, self._simulator_log = CappedLog(log_limit), CappedLog(SIMULATOR_LOG)
+        self._stopped = threading.Event()
+        self._lines = _Lines()
+        self._agent: Container | None = None
+        self._simulator: Container | None = None
+        self._agent_reader: threading.Thread | None = None
+        self._usage = Usage()
+
+    def listen_to_agent(self, container: Container) -> None:
+        """Call it before the start of the container."""
+        self._agent = container
+        self._agent_reader = self._listen(container, on_output=self._agent_says, on_error=self._agent_says)
+        self._thread(self._sample, "usage")
+
+    def listen_to_simulator(self, container: Container) -> None:
+        self._simulator = container
+        self._listen(
+            container, on_output=self._lines.write, on_error=self._simulator_log.write, at_end=self._lines.close
+        )
+
+    def messages(self) -> Iterator[Message]:
+        for line in self._lines:
+            if self._stopped.is_set():
+                return
+            yield decode_message(line)
+
+    def agent_end(self) -> AgentEnd | None:
+        state = None if self._agent is None or self._stopped.is_set() else self._ended(self._agent, patience=1.0)
+        if state is None:
+            return None
+        if self._agent_reader is not None:
+            self._agent_reader.join(timeout=0.5)
+        return ending(state, self._log.last_words(4096).decode(errors="replace"))
+
+    def take_log(self) -> bytes:
+        return self._log.take()
+
+    def simulator_log(self) -> bytes:
+        return self._simulator_log.last_words(SIMULATOR_LOG)
+
+    def usage(self) -> Usage:
+        return self._usage
+
+    def stop(self) -> None:
+        self._stopped.set()
+        for container in (self._simulator, self._agent):
+            if container is not None:
+                with suppress(*_TROUBLE):
+                    container.kill()
+        self._lines.close()
+
+    def _agent_says(self, data: bytes) -> None:
+        self._log.write(data)
+        time.sleep(len(data) / LOG_BYTES_PER_SECOND)
+
+    def _listen(
+        self,
+        container: Container,
+        *,
+        on_output: Callable[[bytes], None],
+        on_error: Callable[[bytes], None],
+        at_end: Callable[[], None] = lambda: None,
+    ) -> threading.Thread:
+        frames = self._streams.attach(str(container.id), stdout=True, stderr=True, stream=True, demux=True)
+
+        def pump() -> None:
+            try:
+                for output, error in frames:
+                    if output:
+                        on_output(output)
+                    if error:
+                        on_error(error)
+            except _TROUBLE as trouble:  # the engine is gone, and with it the pair: a stream that has no end
+                self._simulator_log.write(f"\n{type(trouble).__name__}: {trouble}\n".encode())
+            finally:
+                at_end()
+
+        return self._thread(pump, "output")
+
+    def _sample(self) -> None:
+        """What the agent uses can be asked only while it lives."""
+        assert self._agent is not None
+        while not self._stopped.wait(SAMPLE_SECONDS):
+            try:
+                stats = cast(dict[str, Any], self._agent.stats(stream=False, one_shot=True))
+            except _TROUBLE:
+                return
+            memory, processor = stats.get("memory_stats") or {}, (stats.get("cpu_stats") or {}).get("cpu_usage") or {}
+            if not memory.get("usage"):
+                return  # it has ended
+            peak = max(int(memory.get("max_usage") or memory["usage"]), self._usage.memory_bytes or 0)
+            self._usage = Usage(cpu_seconds=int(processor.get("total_usage") or 0) / 1e9, memory_bytes=peak)
+
+    @staticmethod
+    def _ended(container: Container, *, patience: float) -> dict[str, object] | None:
+        last = time.monotonic() + patience
+        while True:
+            try:
+                container.reload()
+            except NotFound:
+                return {"ExitCode": None}
+            except (APIError, *_TROUBLE):
+                return None
+            state: dict[str, object] = container.attrs["State"]
+            if state["Status"] in ("exited", "dead"):
+                return state
+            if time.monotonic() > last:
+                return None
+            time.sleep(0.05)
+
+    @staticmethod
+    def _thread(work: Callable[[], None], name: str) -> threading.Thread:
+        thread = threading.Thread(target=work, name=f"docker-{name}", daemon=True)
+        thread.start()
+        return thread
+
+
+def ending(state: dict[str, object], log: str) -> AgentEnd:
+    """How a container ended, in words for the team.
+
+    The engine notes that memory ran out also when a mere child was killed for it: only an agent that was
+    killed itself, or says so itself, is `agent_oom`.
+    """
+    code, out_of_memory = state.get("ExitCode"), bool(state.get("OOMKilled"))
+    last = short(" | ".join(log.strip().splitlines()[-5:]), limit=1000)
+    said = f" Its last words: {last}" if last else ""
+    if out_of_memory and code == _KILLED:
+        return AgentEnd(cause=Cause.AGENT_OOM, detail=f"The agent needed more memory than the phase allows.{said}")
+    if OUT_OF_MEMORY.search(last) or (out_of_memory and code != 0):
+        return AgentEnd(cause=Cause.AGENT_OOM, detail=f"The agent ran out of memory and ended with code {code}.{said}")
+    how = f"signal {int(code) - 128}" if isinstance(code, int) and code > 128 else f"exit code {code}"
+    return AgentEnd(cause=Cause.AGENT_CRASH, detail=f"The agent's container ended with {how}.{said}")
+
+
+class _Lines:
+    """Bytes in, whole lines out; ends when closed. A last line without an end is dropped: its writer died."""
+
+    def __init__(self) -> None:
+        self._ready = threading.Condition()
+        self._data = bytearray()
+        self._closed = False
+
+    def write(self, data: bytes) -> None:
+        with self._ready:
+            self._data += data
+            if len(self._data) > LONGEST_MESSAGE and b"\n" not in self._data:
+                self._closed = True
+            self._ready.notify()
+
+    def close(self) -> None:
+        with self._ready:
+            self._closed = True
+            self._ready.notify()
+
+    def __iter__(self) -> Iterator[bytes]:
+        while (line := self._next()) is not None:
+            yield line
+
+    def _next(self) -> bytes | None:
+        with self._ready:
+            while (end := self._data.find(b"\n")) < 0:
+                if self._closed:
+                    return None
+                self._ready.wait()
+            line = bytes(self._data[: end + 1])
+            del self._data[: end + 1]
+            return line

@@ -1,0 +1,179 @@
+"""Agents in containers: strangers' images, each in a cell of its own beside a simulator of ours.
+
+The worker alone holds the engine's socket. An upload is written anew before the engine sees it and is run by id;
+agent and simulator share two small memories and nothing else; everything of a run carries its label, so that
+whatever a killed worker leaves is found and removed by the next one. What each flag is for: `containers.cells`;
+what was tried against it: docs/security.md.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import docker
+import msgspec
+from docker.errors import APIError, DockerException, NotFound
+from docker.models.containers import Container
+from requests.exceptions import RequestException
+
+from nav_eval.config import config_digest
+from nav_eval_worker.archives import IMAGE_LIMITS, WEIGHTS_LIMITS, ArchiveLimits
+from nav_eval_worker.archives.streams import Readable
+from nav_eval_worker.runtime.base import (
+    SOCKET_NAME,
+    Image,
+    Pair,
+    Runtime,
+    RuntimeUnavailable,
+    ShardWork,
+    Weights,
+    order_of,
+)
+from nav_eval_worker.runtime.containers import cells, volumes
+from nav_eval_worker.runtime.containers.engine import connect, ours, starting_agent
+from nav_eval_worker.runtime.containers.images import ImageCache
+from nav_eval_worker.runtime.containers.pair import DockerPair
+from nav_eval_worker.runtime.containers.settings import DockerSettings
+
+PREPARE_SECONDS = 3600.0
+Filters = dict[str, str | list[str] | bool]
+
+
+class DockerRuntime(Runtime):
+    """One engine, on this host or another."""
+
+    name = "docker"
+
+    def __init__(self, folder: Path, *, settings: DockerSettings | None = None) -> None:
+        """`folder` keeps notes about images, and uploads while they are checked."""
+        self._settings = settings or DockerSettings.from_environment()
+        self._client = connect()
+        self._folder = folder
+        self._images = ImageCache(
+            self._client, folder / "images", limit=int(self._settings.image_cache_gb * 1_000_000_000)
+        )
+        self._weights = volumes.WeightsCache(
+            self._client, folder / "weights", helper_image=self._settings.simulator_image
+        )
+
+    def check(self) -> None:
+        with ours():
+            self._client.ping()
+            self._client.images.get(self._settings.simulator_image)
+
+    def find(self, image_id: str) -> Image | None:
+        return self._images.find(image_id)
+
+    def admit(self, archive: Path | Readable, *, limits: ArchiveLimits = IMAGE_LIMITS) -> Image:
+        return self._images.admit(archive, limits=limits)
+
+    def find_weights(self, digest: str) -> Weights | None:
+        return self._weights.find(digest)
+
+    def admit_weights(
+        self, archive: Path | Readable, *, digest: str, limits: ArchiveLimits = WEIGHTS_LIMITS
+    ) -> Weights:
+        return self._weights.admit(archive, digest=digest, limits=limits)
+
+    @contextmanager
+    def run(self, work: ShardWork) -> Iterator[Pair]:
+        with ExitStack() as stack:
+            stack.callback(self._remove, work.run)
+            pair = DockerPair(streams=stack.enter_context(_streams()), log_limit=work.limits.log_kb << 10)
+            stack.callback(pair.stop)
+            with ours():
+                self._make_volumes(work)
+                self._prepare(work)
+                simulator = self._create_simulator(work)
+                pair.listen_to_simulator(simulator)
+            if work.image is not None:
+                self._start_agent(work, work.image, pair)
+            with ours():
+                simulator.start()
+            yield pair
+
+    def sweep(self, is_active: Callable[[str], bool]) -> int:
+        with ours():
+            dead = [run for run in self._runs() if not is_active(run)]
+        for run in dead:
+            self._remove(run)
+        with ours():
+            self._images.evict()
+        return len(dead)
+
+    def _make_volumes(self, work: ShardWork) -> None:
+        for part, options in cells.shared_volumes(work, self._settings).items():
+            mark = cells.labels(work, self._settings, part)
+            volumes.make_memory(self._client, cells.name(work, part), options=options, labels=mark)
+        order = cells.labels(work, self._settings, "order")
+        self._client.volumes.create(cells.name(work, "order"), labels=order)
+
+    def _create_simulator(self, work: ShardWork, *, prepares: bool = False) -> Container:
+        cell = cells.simulator(work, self._settings, prepares=prepares)
+        container = self._client.containers.create(self._settings.simulator_image, **cell)
+        volumes.put_file(container, cells.ORDER, cells.ORDER_FILE, self._order(work))
+        return container
+
+    def _order(self, work: ShardWork) -> bytes:
+        socket, cache = Path(cells.RPC) / SOCKET_NAME, Path(cells.SIMULATOR_HOME) / "cache"
+        order = order_of(work, socket=socket, cache=cache, shared_memory_dir=Path(cells.OBSERVATIONS))
+        return msgspec.json.encode(order)
+
+    def _start_agent(self, work: ShardWork, image: Image, pair: DockerPair) -> None:
+        note = self._images.note(image.id)
+        cell = cells.agent(work, self._settings, volumes=note.volumes if note else ())
+        with starting_agent():
+            container = self._client.containers.create(image.handle, **cell)
+            pair.listen_to_agent(container)
+            container.start()
+
+    def _prepare(self, work: ShardWork) -> None:
+        """Make what these episodes' scenes need, once per host: beside an agent nothing may be written for others."""
+        what = [config_digest(work.benchmark), *work.episode_ids]
+        done = self._folder / "prepared" / hashlib.sha256(msgspec.json.encode(what)).hexdigest()
+        if done.exists():
+            return
+        container = self._create_simulator(work, prepares=True)
+        try:
+            container.start()
+            code = container.wait(timeout=PREPARE_SECONDS)["StatusCode"]
+            if code:
+                raise RuntimeUnavailable(
+                    f"Preparing the scenes failed: {container.logs(tail=20).decode(errors='replace')}"
+                )
+        finally:
+            container.remove(force=True, v=True)
+        done.parent.mkdir(parents=True, exist_ok=True)
+        done.touch()
+
+    def _runs(self) -> list[str]:
+        """Every run of this site that has anything on the engine."""
+        ours_alone: Filters = {"label": [cells.RUN_LABEL, f"{cells.SITE_LABEL}={self._settings.site}"]}
+        found = {
+            c.labels[cells.RUN_LABEL]
+            for c in self._client.containers.list(all=True, filters=ours_alone, ignore_removed=True)
+        }
+        found |= {v.attrs["Labels"][cells.RUN_LABEL] for v in self._client.volumes.list(filters=ours_alone)}
+        return sorted(found)
+
+    def _remove(self, run: str) -> None:
+        """Everything of a run. What cannot be removed now is found by the next sweep."""
+        of_run: Filters = {"label": f"{cells.RUN_LABEL}={run}"}
+        with suppress(DockerException, RequestException):
+            for container in self._client.containers.list(all=True, filters=of_run, ignore_removed=True):
+                with suppress(APIError):
+                    container.remove(force=True, v=True)
+            for volume in self._client.volumes.list(filters=of_run):
+                with suppress(APIError, NotFound):
+                    volume.remove(force=True)
+
+
+@contextmanager
+def _streams() -> Iterator[docker.APIClient]:
+    """A connection for what lasts as long as the run."""
+    client = connect(timeout=None)
+    try:
+        yield client.api
+    finally:
+        client.close()

@@ -1,0 +1,140 @@
+"""A private engine with our images on it, the room of the other tests in a volume, and agents made of a few lines."""
+
+import io
+import tarfile
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import docker
+import pytest
+
+from nav_eval.config import BenchmarkConfig
+from nav_eval.config.schema.competition import LimitsConfig
+from nav_eval_worker.runtime.base import Image, ShardWork
+from nav_eval_worker.runtime.containers.settings import DockerSettings
+from nav_eval_worker.runtime.docker import DockerRuntime
+from support.engine import DockerEngine, docker_engine
+
+__all__ = ["docker_engine"]
+
+LIMITS = LimitsConfig(memory_gb=0.4, cpus=1.0, shm_gb=0.05, pids=64, log_kb=16, start_seconds=60, step_seconds=20)
+DATA = "/srv/nav-eval/data"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One engine: these tests run one after another, in one process."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.docker)
+            item.add_marker(pytest.mark.xdist_group("docker"))
+
+
+def packed(files: dict[str, bytes | str]) -> bytes:
+    """A tar of files that anybody may read."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name, content in files.items():
+            data = content.encode() if isinstance(content, str) else content
+            header = tarfile.TarInfo(name)
+            header.size, header.mode = len(data), 0o755
+            archive.addfile(header, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+@pytest.fixture(scope="session")
+def engine(docker_engine: DockerEngine) -> DockerEngine:
+    docker_engine.build("simulator", "agent")
+    return docker_engine
+
+
+@pytest.fixture(scope="session")
+def room_volume(engine: DockerEngine, room_data: Path) -> str:
+    """The room on the engine, as an organiser's data would be."""
+    name = "test-room"
+    engine.client.volumes.create(name)
+    mount = docker.types.Mount(target=DATA, source=name, type="volume")
+    helper = engine.client.containers.create("nav-eval-simulator:latest", ["true"], network_mode="none", mounts=[mount])
+    helper.put_archive(DATA, packed({file.name: file.read_bytes() for file in room_data.iterdir()}))
+    helper.remove()
+    return name
+
+
+@pytest.fixture
+def in_container(room_benchmark: Callable[..., BenchmarkConfig]) -> Callable[..., BenchmarkConfig]:
+    """The room's benchmark with the paths that a simulator sees."""
+
+    def make(*overrides: str, name: str = "demo_vln") -> BenchmarkConfig:
+        place = ["dataset.data_path=data/val.json.gz", "dataset.scene_path=data"]
+        return room_benchmark(name, *place, *overrides)
+
+    return make
+
+
+@pytest.fixture
+def settings(room_volume: str) -> DockerSettings:
+    return DockerSettings(
+        site=f"test-{uuid.uuid4().hex[:8]}", data=room_volume, prepared="test-prepared", simulator_memory_gb=2.0
+    )
+
+
+@pytest.fixture
+def runtime(
+    engine: DockerEngine, settings: DockerSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[DockerRuntime]:
+    monkeypatch.setenv("DOCKER_HOST", engine.url)
+    runtime = DockerRuntime(tmp_path / "runtime", settings=settings)
+    yield runtime
+    runtime.sweep(lambda run: False)
+
+
+@pytest.fixture
+def built(engine: DockerEngine) -> Iterator[Callable[..., str]]:
+    """Build an image from the example agent and some files; gone after the test."""
+    tags: list[str] = []
+
+    def build(dockerfile: str, **files: str) -> str:
+        tag = f"test/agent-{uuid.uuid4().hex[:8]}:latest"
+        context = packed({"Dockerfile": f"FROM nav-eval-agent:latest\n{dockerfile}", **files})
+        engine.client.images.build(
+            fileobj=io.BytesIO(context), custom_context=True, tag=tag, network_mode="none", rm=True
+        )
+        tags.append(tag)
+        return tag
+
+    yield build
+    for tag in tags:
+        engine.client.images.remove(tag, force=True)
+
+
+@pytest.fixture
+def admitted(
+    engine: DockerEngine, runtime: DockerRuntime, built: Callable[..., str], tmp_path: Path
+) -> Callable[[str], Image]:
+    """An agent by its Python source, uploaded as a team would."""
+
+    def admit(source: str, dockerfile: str = "") -> Image:
+        tag = built(f"COPY agent.py /agent/agent.py\n{dockerfile}", **{"agent.py": source})
+        archive = tmp_path / f"{uuid.uuid4().hex}.tar"
+        with archive.open("wb") as file:
+            for chunk in engine.client.images.get(tag).save(named=tag):
+                file.write(chunk)
+        return runtime.admit(archive)
+
+    return admit
+
+
+@pytest.fixture
+def work(tmp_path: Path, in_container: Callable[..., BenchmarkConfig]) -> Callable[..., ShardWork]:
+    def make(
+        image: Image | None, *, episodes: tuple[str, ...] = ("a",), limits: LimitsConfig = LIMITS, **more: object
+    ) -> ShardWork:
+        run = uuid.uuid4().hex
+        folder = tmp_path / run
+        folder.mkdir()
+        more.setdefault("benchmark", in_container("evaluation.max_steps=12"))
+        return ShardWork(
+            run=run, worker="tester", image=image, episode_ids=episodes, limits=limits, folder=folder, **more
+        )
+
+    return make
