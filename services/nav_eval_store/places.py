@@ -3,6 +3,7 @@
 logs/<submission>/agent.txt              what the agent printed before and between episodes
 logs/<submission>/episodes/<episode>.txt what it printed in an episode
 replays/<submission>/<episode>.json      the whole line of episodes.jsonl, with trajectory and actions
+films/<submission>/<episode>.json        the same as people look at it: map, cameras, goals (evaluation.replay.model)
 artifacts/<submission>/<name>            anything else that the phase shows as replays: maps, videos, reports
 """
 
@@ -10,7 +11,7 @@ from uuid import UUID
 
 from nav_eval_store import keys
 
-LOGS, REPLAYS, ARTIFACTS = "logs", "replays", "artifacts"
+LOGS, REPLAYS, FILMS, ARTIFACTS = "logs", "replays", "films", "artifacts"
 
 
 def agent_log(submission_id: UUID) -> str:
@@ -29,6 +30,11 @@ def episode_logs(submission_id: UUID) -> str:
 
 def replay(submission_id: UUID, episode_id: str) -> str:
     return keys.join(REPLAYS, submission_id, f"{episode_id}.json")
+
+
+def film(submission_id: UUID, episode_id: str) -> str:
+    """An episode with its pictures, as `encode_replay` writes it."""
+    return keys.join(FILMS, submission_id, f"{episode_id}.json")
 
 
 def artifact(submission_id: UUID, *name: str) -> str:

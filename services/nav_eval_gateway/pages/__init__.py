@@ -6,17 +6,19 @@ rendered on the server; scripts make them livelier and are needed for nothing th
 
 from fastapi import APIRouter, FastAPI
 
-from nav_eval_gateway.pages import accounts, assets, competitions, refusals
+from nav_eval_gateway.pages import accounts, assets, boards, competitions, refusals
 
 ROUTERS: tuple[APIRouter, ...] = (
     assets.router,
     accounts.router,
     competitions.router,
+    boards.router,
 )
 
 
 def install(app: FastAPI) -> None:
     """Add the pages; after the API's own handlers of refusals."""
+    app.state.board_shelf = boards.BoardShelf()
     for router in ROUTERS:
         app.include_router(router)
     refusals.install(app)

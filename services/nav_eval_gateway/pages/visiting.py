@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeVar
 from urllib.parse import urlencode
 
 from fastapi import Depends, Request
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from sqlalchemy import select
 from starlette.concurrency import run_in_threadpool
@@ -83,12 +83,10 @@ class Visit:
     def page(self, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:  # noqa: ANN401
         """A whole page. Forms in it prove where they came from."""
         response = HTMLResponse("", status)
-        holder = self.cookies.session(self.request) if self.caller.user else self.cookies.visitor(self.request)
-        holder = holder or self.cookies.greet(response)
         notice = self.cookies.said(self.request)
         if notice is not None:
             self.cookies.forget_notice(response)
-        body = self.html(template, proof=self.cookies.proof(holder), notice=notice, **context).encode()
+        body = self.html(template, proof=Proof(self, response), notice=notice, **context).encode()
         response.body = body
         response.headers["content-length"] = str(len(body))
         return protected(response)
@@ -99,6 +97,21 @@ class Visit:
         if notice is not None:
             self.cookies.say(response, Notice(kind, notice))
         return response
+
+
+class Proof:
+    """What a form carries. A stranger gets a cookie for it, and only on a page that has a form."""
+
+    def __init__(self, visit: Visit, response: Response) -> None:
+        self._visit, self._response = visit, response
+        self._text: str | None = None
+
+    def __str__(self) -> str:
+        if self._text is None:
+            visit, cookies = self._visit, self._visit.cookies
+            holder = cookies.session(visit.request) if visit.caller.user else cookies.visitor(visit.request)
+            self._text = cookies.proof(holder or cookies.greet(self._response))
+        return self._text
 
 
 def protected(response: HTMLResponse) -> HTMLResponse:

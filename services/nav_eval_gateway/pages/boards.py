@@ -1,0 +1,198 @@
+"""Leaderboards to look at, comparisons, and where a mean comes from.
+
+A board is rendered once per version, language and wish, and answered from the same memory as the API's boards. For
+somebody who is not logged in that is the whole page, compressed; for a user it is all but the frame around it.
+"""
+
+import gzip
+from collections import OrderedDict
+from typing import Annotated
+from uuid import UUID
+
+from anyio import to_thread
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import HTMLResponse, Response
+from markupsafe import Markup
+
+from nav_eval_gateway import access
+from nav_eval_gateway.access import Caller
+from nav_eval_gateway.board_cache import Edition, Rendered
+from nav_eval_gateway.negotiation import accepts_gzip, has_already
+from nav_eval_gateway.pages import plots
+from nav_eval_gateway.pages.errors import FormInvalid
+from nav_eval_gateway.pages.standing import Standing, Wish
+from nav_eval_gateway.pages.visiting import Visit, Visiting, protected
+from nav_eval_gateway.routes import comparison as comparison_api
+from nav_eval_gateway.routes import leaderboards as boards_api
+from nav_eval_gateway.routes.leaderboards import By, viewer_kind
+from nav_eval_gateway.schemas.boards import BreakdownAnswer
+from nav_eval_store import board_history, boards
+from nav_eval_store.boards import Board
+from nav_eval_store.database import Database
+from nav_eval_store.errors import NotAllowed
+from nav_eval_store.models import Competition, Phase
+from nav_eval_store.viewing import Viewer
+
+router = APIRouter(include_in_schema=False)
+BREAKDOWNS = 10
+"""Entries of a board that a breakdown shows, from the best on."""
+KEPT_BOARDS = 8
+
+
+class BoardShelf:
+    """The boards that were read last, so that sorting and searching ask the database nothing."""
+
+    def __init__(self, most: int = KEPT_BOARDS) -> None:
+        self._kept: OrderedDict[tuple[UUID, str], Board] = OrderedDict()
+        self._most = most
+
+    def board(self, database: Database, now: Edition, viewer: Viewer, kind: str) -> Board:
+        key = (now.phase_id, kind)
+        kept = self._kept.get(key)
+        if kept is None or kept.version < now.version:
+            with database.snapshot() as session:
+                kept = boards.leaderboard(session, session.get_one(Phase, now.phase_id), viewer)
+            self._kept[key] = kept
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+        return kept
+
+
+@router.get("/competitions/{competition}/{phase}/board")
+async def show_board(competition: str, phase: str, visit: Visiting) -> Response:
+    """The standing of a phase."""
+    wish = Wish.of(competition, phase, visit.request.query_params)
+    services = visit.services
+    now = await services.boards.edition(competition, phase)
+    if visit.caller.user is None and visit.cookies.said(visit.request) is None:
+        return await _whole_page(visit, now, wish)
+    viewer = await to_thread.run_sync(_viewer, services.database, visit.caller, now)
+    seen_as = viewer_kind(viewer, now)
+    form = f"part {visit.language} {viewer.team_id} {wish}"
+    part = await services.boards.get(now, seen_as, form, lambda: _part(visit, now, viewer, seen_as, wish))
+    response = visit.page("board.html.j2", part=Markup(part.body.decode()), phase=wish.phase)  # noqa: S704
+    return _compressed(visit.request, response)
+
+
+async def _whole_page(visit: Visit, now: Edition, wish: Wish) -> Response:
+    """For strangers: the same bytes for all of them."""
+
+    def render() -> Rendered:
+        part = _part(visit, now, Viewer(), "public", wish)
+        page = visit.page("board.html.j2", part=Markup(part.body.decode()), phase=wish.phase)  # noqa: S704
+        return Rendered(part.version, "public", bytes(page.body))
+
+    form = f"page {visit.language} {visit.theme} {visit.path} {wish}"
+    kept = await visit.services.boards.get(now, "public", form, render)
+    response = protected(HTMLResponse(b""))
+    response.headers["ETag"] = kept.etag
+    response.headers["Cache-Control"] = "private, no-cache"
+    response.headers["Vary"] = "Accept-Encoding, Accept-Language, Cookie"
+    if has_already(visit.request.headers, kept.etag):
+        response.status_code = 304
+        return response
+    if accepts_gzip(visit.request.headers):
+        response.headers["Content-Encoding"] = "gzip"
+        response.body = kept.compressed
+    else:
+        response.body = kept.body
+    response.headers["Content-Length"] = str(len(response.body))
+    return response
+
+
+def _compressed(request: Request, response: HTMLResponse) -> HTMLResponse:
+    if accepts_gzip(request.headers):
+        response.body = gzip.compress(response.body, compresslevel=1, mtime=0)
+        response.headers["Content-Encoding"] = "gzip"
+        response.headers["Content-Length"] = str(len(response.body))
+    return response
+
+
+def _viewer(database: Database, caller: Caller, now: Edition) -> Viewer:
+    with database.read() as session:
+        return access.viewer(session, caller, session.get_one(Competition, now.competition_id))
+
+
+def _part(visit: Visit, now: Edition, viewer: Viewer, kind: str, wish: Wish) -> Rendered:
+    """All of a board's page that depends on the board."""
+    shelf: BoardShelf = visit.request.app.state.board_shelf
+    board = shelf.board(visit.services.database, now, viewer, kind)
+    standing = Standing(board, wish, own_team=viewer.team_id)
+    names = [column.name for column in standing.columns]
+    x, y = (wish.x if wish.x in names else (*names, "")[0]), (wish.y if wish.y in names else "score")
+    with visit.services.database.snapshot() as session:
+        phase = session.get_one(Phase, now.phase_id)
+        lines = board_history.history(session, phase, viewer, top=plots.COLOURS)
+        html = visit.html(
+            "board_part.html.j2",
+            competition=phase.competition,
+            phase=phase,
+            keep=phase.config.ranking.keep,
+            title=phase.config.title or phase.name,
+            standing=standing,
+            board=board,
+            wish=wish,
+            names=names,
+            x=x,
+            y=y,
+            over_time=plots.over_time(lines, keep=phase.config.ranking.keep),
+            scatter=plots.metric_against_metric(board.rows, x, y),
+            is_organiser=viewer.is_organiser,
+            sees_own=viewer.team_id is not None,
+        )
+    return Rendered(board.version, kind, html.encode())
+
+
+@router.get("/compare")
+async def compare(visit: Visiting, entry: Annotated[list[UUID] | None, Query()] = None) -> Response:
+    """Two submissions side by side, with the paired test."""
+    chosen = list(dict.fromkeys(entry or ()))
+    if len(chosen) != 2:
+        raise FormInvalid(visit.t("compare.choose"))
+    answer = await comparison_api.compare(visit.caller, visit.services, first=chosen[0], second=chosen[1])
+    spans = [abs(end) for metric in answer.metrics.values() if metric for end in (metric.ci_low, metric.ci_high)]
+    return visit.page(
+        "compare.html.j2",
+        answer=answer,
+        widest=max(spans, default=1.0) or 1.0,
+        breakdowns=[await _breakdown_or_none(visit, key, "subtasks") for key in chosen],
+    )
+
+
+async def _breakdown_or_none(visit: Visit, submission_id: UUID, by: By) -> BreakdownAnswer | None:
+    """Where a mean comes from, for those who may see it."""
+    try:
+        return await boards_api.show_breakdown(submission_id, visit.caller, visit.services, by=by)
+    except NotAllowed:
+        return None
+
+
+@router.get("/competitions/{competition}/{phase}/breakdown")
+async def show_breakdown(
+    competition: str,
+    phase: str,
+    visit: Visiting,
+    by: By = "subtasks",
+    metric: Annotated[str, Query(max_length=100)] = "",
+) -> Response:
+    """One metric of the best entries, by number of sub-tasks, scene, length of the path or of the instruction."""
+    services = visit.services
+    now = await services.boards.edition(competition, phase)
+    viewer = await to_thread.run_sync(_viewer, services.database, visit.caller, now)
+    kind = viewer_kind(viewer, now)
+    shelf: BoardShelf = visit.request.app.state.board_shelf
+    board = await to_thread.run_sync(shelf.board, services.database, now, viewer, kind)
+    names = [column.name for column in board.columns]
+    found = [(row, await _breakdown_or_none(visit, row.submission_id, by)) for row in board.rows[:BREAKDOWNS]]
+    shown = [(row, {group.label: group for group in answer.groups}) for row, answer in found if answer is not None]
+    return visit.page(
+        "breakdown.html.j2",
+        competition=competition,
+        phase=phase,
+        by=by,
+        names=names,
+        metric=metric if metric in names else names[0],
+        labels=list(dict.fromkeys(label for _, groups in shown for label in groups)),
+        shown=shown,
+        kept_back=len(found) - len(shown),
+    )

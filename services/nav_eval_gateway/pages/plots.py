@@ -1,0 +1,160 @@
+"""Diagrams as numbers: where lines and dots go. Templates draw them, so every text in them is escaped."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from nav_eval_store.board_history import TeamHistory
+from nav_eval_store.boards import Row
+
+WIDTH, HEIGHT = 520, 300
+LEFT, RIGHT, TOP, BOTTOM = 48, 12, 12, 30
+COLOURS = 10
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tick:
+    """A mark on an axis."""
+
+    at: float
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Dot:
+    """A submission."""
+
+    x: float
+    y: float
+    title: str
+    kind: str = ""
+    link: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Series:
+    """A team over time."""
+
+    name: str
+    colour: int
+    points: str  #: of the polyline: the best so far
+    dots: Sequence[Dot]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plot:
+    """A diagram."""
+
+    x_ticks: Sequence[Tick]
+    y_ticks: Sequence[Tick]
+    series: Sequence[Series] = ()
+    dots: Sequence[Dot] = ()
+    width: int = WIDTH
+    height: int = HEIGHT
+    left: int = LEFT
+    right: int = WIDTH - RIGHT
+    top: int = TOP
+    bottom: int = HEIGHT - BOTTOM
+
+
+class Axis:
+    """Values to pixels, with round numbers for ticks."""
+
+    def __init__(self, values: Sequence[float], start: float, stop: float) -> None:
+        low, high = (min(values), max(values)) if values else (0.0, 1.0)
+        if low == high:
+            low, high = low - 0.5 * (abs(low) or 1.0), high + 0.5 * (abs(high) or 1.0)
+        room = 0.05 * (high - low)
+        self._low, self._high = low - room, high + room
+        self._start, self._stop = start, stop
+
+    def at(self, value: float) -> float:
+        share = (value - self._low) / (self._high - self._low)
+        return round(self._start + share * (self._stop - self._start), 1)
+
+    def ticks(self, count: int = 5) -> list[Tick]:
+        step = _round_step((self._high - self._low) / count)
+        first = math.ceil(self._low / step)
+        places = max(0, -math.floor(math.log10(step)))
+        marks = []
+        while first * step <= self._high:
+            marks.append(Tick(at=self.at(first * step), text=f"{first * step:.{places}f}"))
+            first += 1
+        return marks
+
+
+def _round_step(rough: float) -> float:
+    power: float = 10.0 ** math.floor(math.log10(rough))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough)
+
+
+def over_time(lines: Sequence[TeamHistory], *, keep: str) -> Plot | None:
+    """The score that counts of each team, from its first submission to the newest of all."""
+    scored = [point for line in lines for point in line.points]
+    if not scored:
+        return None
+    moments = [point.submitted_at.timestamp() for point in scored]
+    x = Axis(moments, LEFT, WIDTH - RIGHT)
+    y = Axis([point.score for point in scored], HEIGHT - BOTTOM, TOP)
+    end = x.at(max(moments))
+    return Plot(
+        x_ticks=_days(min(moments), max(moments), x),
+        y_ticks=y.ticks(),
+        series=[_series(line, place % COLOURS, x, y, end, keep) for place, line in enumerate(lines)],
+    )
+
+
+def _series(line: TeamHistory, colour: int, x: Axis, y: Axis, end: float, keep: str) -> Series:
+    corners: list[tuple[float, float]] = []
+    for point in line.points:
+        if point.is_best or keep == "last":
+            place = (x.at(point.submitted_at.timestamp()), y.at(point.score))
+            if corners:
+                corners.append((place[0], corners[-1][1]))
+            corners.append(place)
+    if corners:
+        corners.append((end, corners[-1][1]))
+    dots = [
+        Dot(
+            x=x.at(point.submitted_at.timestamp()),
+            y=y.at(point.score),
+            title=f"{line.team}: {point.score:.3f}, {point.submitted_at:%Y-%m-%d %H:%M} UTC",
+        )
+        for point in line.points[-60:]
+    ]
+    return Series(name=line.team, colour=colour, points=" ".join(f"{a:g},{b:g}" for a, b in corners), dots=dots)
+
+
+def _days(first: float, last: float, x: Axis) -> list[Tick]:
+    """A few dates, with hours where all happened within two days."""
+    form = "%m-%d" if last - first > 2 * 86400 else "%m-%d %H:%M"
+    count = 4 if last > first else 1
+    moments = [first + (last - first) * part / max(1, count - 1) for part in range(count)]
+    return [Tick(at=x.at(moment), text=datetime.fromtimestamp(moment, UTC).strftime(form)) for moment in moments]
+
+
+def metric_against_metric(rows: Sequence[Row], first: str, second: str) -> Plot | None:
+    """A dot per row of the board; `score` is what ranks."""
+    pairs = [(row, _of(row, first), _of(row, second)) for row in rows]
+    known = [(row, a, b) for row, a, b in pairs if a is not None and b is not None]
+    if not known:
+        return None
+    x = Axis([a for _, a, _ in known], LEFT, WIDTH - RIGHT)
+    y = Axis([b for _, _, b in known], HEIGHT - BOTTOM, TOP)
+    dots = [
+        Dot(
+            x=x.at(a),
+            y=y.at(b),
+            title=f"{row.team}: {a:.3f}, {b:.3f}",
+            kind=row.kind,
+            link=f"/submissions/{row.submission_id}",
+        )
+        for row, a, b in known[:300]
+    ]
+    return Plot(x_ticks=x.ticks(), y_ticks=y.ticks(), dots=dots)
+
+
+def _of(row: Row, name: str) -> float | None:
+    cell = row.score if name == "score" else row.metrics.get(name)
+    return None if cell is None else cell.mean
