@@ -169,5 +169,10 @@ class BoardCache:
         if kept is None or kept.version <= rendered.version:
             self._kept[key] = rendered
             self._kept.move_to_end(key)
-        while len(self._kept) > 1 and sum(len(answer.body) for answer in self._kept.values()) > self._most_bytes:
+        while len(self._kept) > 1 and self.size > self._most_bytes:
             self._kept.popitem(last=False)
+
+    @property
+    def size(self) -> int:
+        """Bytes that are kept."""
+        return sum(len(answer.body) for answer in self._kept.values())

@@ -29,8 +29,12 @@ class Computing:
         if key in self._kept:
             self._kept.move_to_end(key)
             return cast(T, self._kept[key])
-        answer = await to_thread.run_sync(compute, limiter=self._limiter)
+        answer = await self.run(compute)
         self._kept[key] = answer
         if len(self._kept) > self._most_kept:
             self._kept.popitem(last=False)
         return answer
+
+    async def run(self, compute: Callable[[], T]) -> T:
+        """The answer, computed in a thread when there is room."""
+        return await to_thread.run_sync(compute, limiter=self._limiter)

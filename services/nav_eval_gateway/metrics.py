@@ -23,6 +23,7 @@ from nav_eval_store.figures import Figures
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 KEEP_SECONDS = 5.0
+API = "/api/v1"
 NO_ROUTE = "(none)"
 """Paths that lead nowhere share one label: strangers must not invent series."""
 
@@ -190,4 +191,8 @@ class _Watch:
 
 def template(scope: Scope) -> str:
     """The path of the route that answered, with names in the place of ids."""
-    return getattr(scope.get("route"), "path", None) or NO_ROUTE
+    path: str | None = getattr(scope.get("route"), "path", None)
+    if not path:
+        return NO_ROUTE
+    inside = scope["path"].startswith(f"{API}/") and not path.startswith(API)  # a route knows no prefix of its router
+    return f"{API}{path}" if inside else path

@@ -122,8 +122,8 @@ class RateLimitMiddleware:
 
     def _wait(self, scope: Scope, headers: Headers, secret: str | None) -> float:
         address = address_of(scope, headers, trusted_proxies=self._limits.trusted_proxies)
-        wait = self._usual.take(self._known.user(secret) or address) if self._usual else 0.0
-        if self._guessing and is_guessing(scope["method"], scope["path"]):
+        wait = self._usual.take(self._known.user(secret) or address) if self._usual is not None else 0.0
+        if self._guessing is not None and is_guessing(scope["method"], scope["path"]):
             wait = max(wait, self._guessing.take(address))
         return wait
 
@@ -140,7 +140,8 @@ class RateLimitMiddleware:
 
 
 GUESSING: Mapping[str, frozenset[str]] = {
-    "POST": frozenset({"/api/v1/users", "/api/v1/sessions", "/api/v1/invitations/accept"}),
+    "POST": frozenset({"/api/v1/users", "/api/v1/login", "/api/v1/invitations/accept", "/login", "/register"}),
+    "PUT": frozenset({"/api/v1/me/password"}),
 }
 """Requests that try a password, an invitation or a name."""
 

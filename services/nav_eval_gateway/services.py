@@ -1,6 +1,9 @@
 """What a running gateway holds: opened when it starts, closed when it stops."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from threading import BoundedSemaphore
 from uuid import UUID
 
@@ -30,6 +33,7 @@ class Services:
     uploading: set[UUID] = field(default_factory=set)  #: uploads that a request is writing just now
     boards: BoardCache  #: rendered leaderboards
     computing: Computing  #: statistics that take a moment
+    files: Path = field(default_factory=lambda: Path(mkdtemp(prefix="nav-eval-gateway-")))  #: gone when it stops
 
     @classmethod
     def open(cls, settings: GatewaySettings, *, clock: Clock | None = None) -> "Services":
@@ -50,3 +54,4 @@ class Services:
         self.boards.close()
         self.messenger.close()
         self.database.dispose()
+        rmtree(self.files, ignore_errors=True)

@@ -54,12 +54,14 @@ def drain(session: Session, names: Sequence[str] | None = None, *, actor: Actor,
     return drained
 
 
-def undrain(session: Session, names: Sequence[str] | None = None, *, actor: Actor) -> list[str]:
+def undrain(
+    session: Session, names: Sequence[str] | None = None, *, actor: Actor, reason: str | None = None
+) -> list[str]:
     """Take work again."""
     chosen = [_named(session, name) for name in names] if names is not None else list(alive(session))
     for worker in chosen:
         worker.draining_at = None
-    audit.record(session, actor, "workers.undrain", workers=[worker.name for worker in chosen])
+    audit.record(session, actor, "workers.undrain", reason=reason, workers=[worker.name for worker in chosen])
     return [worker.name for worker in chosen]
 
 
