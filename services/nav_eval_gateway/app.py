@@ -9,6 +9,7 @@ from fastapi.routing import APIRoute
 
 import nav_eval
 from nav_eval_gateway import pages, problems, routes
+from nav_eval_gateway.live import ends_on_signals
 from nav_eval_gateway.metrics import Metrics, MetricsMiddleware
 from nav_eval_gateway.middlewares import BodyLimit, Boundary, TusHeaders
 from nav_eval_gateway.rate_limits import RateLimitMiddleware, RateLimits
@@ -33,10 +34,11 @@ def create_app(settings: GatewaySettings, *, clock: Clock | None = None) -> Fast
         app.state.services = Services.open(settings, clock=clock)
         migrate.check(app.state.services.database)
         app.state.metrics.watch(app.state.services.database)
-        try:
-            yield
-        finally:
-            await app.state.services.close()
+        with ends_on_signals(app.state.services.hub):
+            try:
+                yield
+            finally:
+                await app.state.services.close()
 
     app = FastAPI(
         title="nav-eval",

@@ -17,6 +17,7 @@ from nav_eval_gateway.settings import GatewaySettings
 from nav_eval_store import tokens
 from nav_eval_store.blobs import BlobStore
 from nav_eval_store.database import Database
+from nav_eval_store.errors import BadCredentials
 from nav_eval_store.tokens import Scope
 
 BEARER = HTTPBearer(
@@ -49,11 +50,22 @@ async def settings(request: Request) -> GatewaySettings:
 async def visitor(request: Request) -> Caller:
     """Whoever asks. A token that is no good is refused even where none is needed."""
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer":
+    if scheme.lower() == "bearer":
+        caller = await run_in_threadpool(caller_with, await database(request), secret.strip())
+    elif request.method == "GET" and (cookie := request.cookies.get((await settings(request)).session_cookie)):
+        caller = await run_in_threadpool(_browser, await database(request), cookie)
+    else:
         return ANYBODY
-    caller = await run_in_threadpool(caller_with, await database(request), secret.strip())
     request.scope["nav_eval.user"] = caller.user
     return caller
+
+
+def _browser(database: Database, cookie: str) -> Caller:
+    """Whoever is logged in by the pages may also read here (live events, files); only a token may change things."""
+    try:
+        return caller_with(database, cookie)
+    except BadCredentials:
+        return ANYBODY
 
 
 def caller_with(database: Database, secret: str) -> Caller:

@@ -7,8 +7,11 @@ and watching costs the database nothing while nothing happens.
 
 import asyncio
 import logging
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import TypeVar
 from uuid import UUID
 
@@ -21,6 +24,31 @@ from nav_eval_store.models import Event
 
 log = logging.getLogger("nav_eval_gateway.live")
 T = TypeVar("T")
+
+
+@contextmanager
+def ends_on_signals(hub: "EventHub") -> Iterator[None]:
+    """Streams never end by themselves, and a server that stops waits for its answers to end: say goodbye first."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def say_goodbye(number: int, frame: FrameType | None) -> None:
+        loop.call_soon_threadsafe(hub.end_streams)
+        handler = before[signal.Signals(number)]
+        if callable(handler):
+            handler(number, frame)
+
+    for number, handler in before.items():
+        if callable(handler):
+            signal.signal(number, say_goodbye)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class Watcher:

@@ -55,6 +55,11 @@ class GatewaySettings:
     allow_private_webhooks: bool = False
 
     @property
+    def session_cookie(self) -> str:
+        """Over https its name begins so that no neighbour on another sub-domain can plant one."""
+        return f"__Host-{self.cookie_name}" if self.is_https else self.cookie_name
+
+    @property
     def is_https(self) -> bool:
         return self.base_url is not None and self.base_url.startswith("https://")
 

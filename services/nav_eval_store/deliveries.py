@@ -25,6 +25,7 @@ PAUSES = tuple(timedelta(seconds=s) for s in (10, 60, 600, 3600, 6 * 3600, 24 * 
 """Between attempts; after the last one the delivery is given up."""
 SCHEMES = ("https", "http", "mailto")
 MOST_PER_TEAM = 10
+TEST_KIND = "webhook.test"
 
 
 def add_webhook(
@@ -65,9 +66,7 @@ def webhooks(session: Session, owner: Team | Competition) -> Sequence[Webhook]:
 
 
 def remove_webhook(session: Session, owner: Team | Competition, webhook_id: UUID, *, actor: Actor) -> None:
-    hook = next((hook for hook in webhooks(session, owner) if hook.id == webhook_id), None)
-    if hook is None:
-        raise NotFound("There is no such webhook.")
+    hook = webhook(session, owner, webhook_id)
     hook.disabled_at, hook.disabled_reason = session.now(), "removed"
     audit.record(session, actor, "webhook.remove", audit.about(owner), webhook=str(webhook_id))
 
@@ -89,6 +88,30 @@ def enqueue(session: Session, events: Sequence[Event], hooks: Sequence[Webhook])
         for hook in hooks
         if _wants(hook, event)
     )
+
+
+def webhook(session: Session, owner: Team | Competition, webhook_id: UUID) -> Webhook:
+    """One of an owner's webhooks."""
+    hook = next((hook for hook in webhooks(session, owner) if hook.id == webhook_id), None)
+    if hook is None:
+        raise NotFound("There is no such webhook.")
+    return hook
+
+
+def enqueue_test(session: Session, hook: Webhook) -> Delivery:
+    """A delivery that shows its owner whether it arrives; sent once, like any other."""
+    now = session.now()
+    said = {"id": 0, "kind": TEST_KIND, "at": now.isoformat(), "competition_id": str(hook.competition_id), "data": {}}
+    delivery = Delivery(webhook_id=hook.id, event_id=0, body=said, due_at=now, attempts=0)
+    session.add(delivery)
+    session.flush()
+    return delivery
+
+
+def recent(session: Session, hook: Webhook, *, limit: int = 20) -> Sequence[Delivery]:
+    """The last deliveries of a webhook, newest first."""
+    query = select(Delivery).where(Delivery.webhook_id == hook.id)
+    return session.scalars(query.order_by(Delivery.due_at.desc(), Delivery.id).limit(limit)).all()
 
 
 def _wants(hook: Webhook, event: Event) -> bool:

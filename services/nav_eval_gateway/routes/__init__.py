@@ -5,13 +5,19 @@ from fastapi import APIRouter
 from nav_eval_gateway.routes import (
     comparison,
     competitions,
+    events,
+    evidence,
+    exports,
     health,
     leaderboards,
+    organising,
     submissions,
     teams,
     tokens,
     uploads,
     users,
+    webhooks,
+    workers,
 )
 
 API: tuple[APIRouter, ...] = (
@@ -23,7 +29,13 @@ API: tuple[APIRouter, ...] = (
     teams.router,
     submissions.router,
     uploads.router,
+    events.router,
+    evidence.router,
+    webhooks.router,
     comparison.router,
+    exports.router,
+    organising.router,
+    workers.router,
 )
 """Under /api/v1."""
 ROOT: tuple[APIRouter, ...] = (health.router,)

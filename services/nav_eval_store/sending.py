@@ -1,0 +1,245 @@
+"""Sending webhooks and e-mails: `send_due` takes what is due, sends it, and writes down what became of it.
+
+A receiver checks that a message is ours and fresh by its signature:
+
+X-Nav-Eval-Signature: t=1767225600,v1=<hex of HMAC-SHA256(secret, "1767225600." + body)>
+
+`NAV_EVAL_SMTP` is `smtps://user:password@host` or `smtp://host` (STARTTLS where the server has it; a
+password is never sent without); `NAV_EVAL_MAIL_FROM` is the sender's address.
+"""
+
+import hashlib
+import hmac
+import logging
+import os
+import smtplib
+import ssl
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.message import EmailMessage
+from email.utils import format_datetime
+from typing import Any, NamedTuple, Protocol
+from urllib.parse import unquote, urlsplit
+from uuid import UUID
+
+import msgspec
+
+from nav_eval_store import addresses, deliveries
+from nav_eval_store.database import Database, Session
+from nav_eval_store.errors import StoreError
+from nav_eval_store.models import Competition, Submission
+from nav_eval_store.settings import value
+
+log = logging.getLogger("nav_eval_store.sending")
+SIGNATURE = "X-Nav-Eval-Signature"
+TOLERANCE = timedelta(minutes=5)
+"""A signature older than this is not believed."""
+SECONDS = 10.0
+"""For the whole of one delivery's connection, and for each answer."""
+
+
+def signature(secret: str, body: bytes, at: datetime) -> str:
+    """The value of X-Nav-Eval-Signature."""
+    moment = int(at.timestamp())
+    return f"t={moment},v1={_mac(secret, moment, body)}"
+
+
+def verify(secret: str, body: bytes, header: str, *, now: datetime | None = None) -> bool:
+    """Whether a message is ours and fresh; for receivers."""
+    fields = dict(part.partition("=")[::2] for part in header.split(","))
+    moment = fields.get("t", "")
+    if not moment.isdecimal() or len(moment) > 12:
+        return False
+    age = abs((now or datetime.now(UTC)).timestamp() - int(moment))
+    fresh = age <= TOLERANCE.total_seconds()
+    return hmac.compare_digest(_mac(secret, int(moment), body), fields.get("v1", "")) and fresh
+
+
+def _mac(secret: str, moment: int, body: bytes) -> str:
+    return hmac.new(secret.encode(), f"{moment}.".encode() + body, hashlib.sha256).hexdigest()
+
+
+class Answer(Protocol):
+    """What a receiver says."""
+
+    @property
+    def status_code(self) -> int: ...
+
+
+class WebClient(Protocol):
+    """As much of httpx.Client as is needed."""
+
+    def stream(self, method: str, url: str, **options: Any) -> AbstractContextManager[Answer]: ...  # noqa: ANN401
+
+
+def web_client() -> Any:  # noqa: ANN401
+    """An httpx.Client that follows nobody anywhere and soon gives up. Close it after use."""
+    import httpx
+
+    return httpx.Client(follow_redirects=False, timeout=SECONDS, trust_env=False)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SmtpSettings:
+    """How e-mail leaves."""
+
+    host: str
+    port: int
+    tls: bool  #: from the first byte; otherwise STARTTLS where there is one
+    user: str | None = None
+    password: str | None = None
+    sender: str = "nav-eval@localhost"
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] | None = None) -> "SmtpSettings | None":
+        """None where no e-mail is sent."""
+        variables = os.environ if environ is None else environ
+        url = value(variables, "NAV_EVAL_SMTP")
+        if not url:
+            return None
+        parts = urlsplit(url)
+        if parts.scheme not in ("smtp", "smtps") or not parts.hostname:
+            raise StoreError("NAV_EVAL_SMTP must be smtps://user:password@host or smtp://host.")
+        tls = parts.scheme == "smtps"
+        return cls(
+            host=parts.hostname,
+            port=parts.port or (465 if tls else 587),
+            tls=tls,
+            user=unquote(parts.username) if parts.username else None,
+            password=unquote(parts.password) if parts.password else None,
+            sender=variables.get("NAV_EVAL_MAIL_FROM") or f"nav-eval@{parts.hostname}",
+        )
+
+
+class Parcel(NamedTuple):
+    """A delivery that is on its way."""
+
+    id: UUID
+    url: str
+    secret: str
+    body: dict[str, Any]
+    about: str
+    """What it is about, for the subject of an e-mail."""
+
+
+class Outcome(NamedTuple):
+    """What became of it."""
+
+    status: int | None
+    error: str | None = None
+
+
+def send_due(
+    database: Database,
+    client: WebClient,
+    *,
+    smtp: SmtpSettings | None = None,
+    allow_private: bool = False,
+    limit: int = 20,
+) -> int:
+    """Send what is due; how many there were. Call it every few seconds: a beat does."""
+    parcels = database.run(lambda session: _take(session, limit))
+    for parcel in parcels:
+        outcome = _send(parcel, client, smtp, allow_private=allow_private, now=database.clock.now())
+        database.run(lambda session: _report(session, parcel, outcome))  # noqa: B023
+    return len(parcels)
+
+
+def _take(session: Session, limit: int) -> list[Parcel]:
+    return [
+        Parcel(
+            delivery.id, delivery.webhook.url, delivery.webhook.secret, delivery.body, _about(session, delivery.body)
+        )
+        for delivery in deliveries.take_due(session, limit=limit)
+    ]
+
+
+def _about(session: Session, body: Mapping[str, Any]) -> str:
+    competition = session.get(Competition, UUID(body["competition_id"])) if "competition_id" in body else None
+    submission = session.get(Submission, UUID(body["submission_id"])) if "submission_id" in body else None
+    title = competition.title if competition else "nav-eval"
+    if submission is None:
+        return title
+    state = body["data"].get("to", "")
+    return f"{title}: submission {submission.number} of {submission.team.name} {'is ' + state if state else ''}".strip()
+
+
+def _send(
+    parcel: Parcel, client: WebClient, smtp: SmtpSettings | None, *, allow_private: bool, now: datetime
+) -> Outcome:
+    """Whatever happens on the way is an outcome."""
+    try:
+        if parcel.url.startswith("mailto:"):
+            return _mail(parcel, smtp, now)
+        return _call(parcel, client, allow_private=allow_private, now=now)
+    except Exception as error:  # noqa: BLE001  whatever a receiver, a name server or a library comes up with
+        return Outcome(None, f"{type(error).__name__}: {error}")
+
+
+def _call(parcel: Parcel, client: WebClient, *, allow_private: bool, now: datetime) -> Outcome:
+    """To the number that was checked, under the name that was given."""
+    number = addresses.target(parcel.url, allow_private=allow_private)
+    parts = addresses.checked_url(parcel.url)
+    host = f"[{number}]" if ":" in number else number
+    body = msgspec.json.encode(parcel.body)
+    headers = {
+        "Host": parts.netloc,
+        "Content-Type": "application/json",
+        "User-Agent": "nav-eval",
+        "X-Nav-Eval-Delivery": str(parcel.id),
+        "X-Nav-Eval-Event": str(parcel.body["kind"]),
+        SIGNATURE: signature(parcel.secret, body, now),
+    }
+    pinned = parts._replace(netloc=f"{host}:{addresses.port_of(parts)}", fragment="").geturl()
+    extensions = {"sni_hostname": parts.hostname}
+    with client.stream("POST", pinned, content=body, headers=headers, extensions=extensions) as answer:
+        status = answer.status_code  # and nothing more: what they say is not read
+    return Outcome(status, None if 200 <= status < 300 else f"the receiver answered {status}")
+
+
+def _mail(parcel: Parcel, smtp: SmtpSettings | None, now: datetime) -> Outcome:
+    if smtp is None:
+        return Outcome(None, "This installation sends no e-mail.")
+    message = EmailMessage()
+    message["From"], message["To"] = smtp.sender, unquote(parcel.url.removeprefix("mailto:").partition("?")[0])
+    message["Subject"], message["Date"] = " ".join(parcel.about.split()), format_datetime(now)
+    message["Message-ID"] = f"<{parcel.id}@nav-eval>"
+    message["Auto-Submitted"] = "auto-generated"
+    message.set_content(_letter(parcel))
+    with _mailer(smtp) as server:
+        server.send_message(message)
+    return Outcome(250)
+
+
+def _letter(parcel: Parcel) -> str:
+    facts = {key: text for key, text in parcel.body["data"].items() if text is not None}
+    lines = [parcel.about, "", *(f"{key}: {text}" for key, text in facts.items())]
+    return "\n".join([*lines, "", f"submission: {parcel.body.get('submission_id', '')}"])
+
+
+def _mailer(smtp: SmtpSettings) -> smtplib.SMTP:
+    """A connection, logged in; never with a password in the clear."""
+    context = ssl.create_default_context()
+    if smtp.tls:
+        server: smtplib.SMTP = smtplib.SMTP_SSL(smtp.host, smtp.port, timeout=SECONDS, context=context)
+    else:
+        server = smtplib.SMTP(smtp.host, smtp.port, timeout=SECONDS)
+        server.ehlo()
+        if server.has_extn("starttls"):
+            server.starttls(context=context)
+        elif smtp.password is not None:
+            server.close()
+            raise StoreError(f"{smtp.host} offers no encryption; the password was not sent.")
+    if smtp.user is not None and smtp.password is not None:
+        server.login(smtp.user, smtp.password)
+    return server
+
+
+def _report(session: Session, parcel: Parcel, outcome: Outcome) -> None:
+    if outcome.error is None:
+        deliveries.succeeded(session, parcel.id, status=outcome.status or 200)
+    else:
+        log.info("delivery %s failed: %s", parcel.id, outcome.error)
+        deliveries.failed(session, parcel.id, error=outcome.error, status=outcome.status)
