@@ -60,7 +60,7 @@ def create_app(settings: GatewaySettings, *, clock: Clock | None = None) -> Fast
     app.include_router(api)
     for router in routes.ROOT:
         app.include_router(router)
-    pages.install(app)
+    pages.install(app, settings)
     return app
 
 

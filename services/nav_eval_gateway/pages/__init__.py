@@ -6,18 +6,22 @@ rendered on the server; scripts make them livelier and are needed for nothing th
 
 from fastapi import APIRouter, FastAPI
 
-from nav_eval_gateway.pages import accounts, assets, boards, competitions, refusals
+from nav_eval_gateway.pages import accounts, assets, boards, competitions, refusals, submissions
+from nav_eval_gateway.pages.bridge import SessionBridge
+from nav_eval_gateway.settings import GatewaySettings
 
 ROUTERS: tuple[APIRouter, ...] = (
     assets.router,
     accounts.router,
     competitions.router,
     boards.router,
+    submissions.router,
 )
 
 
-def install(app: FastAPI) -> None:
+def install(app: FastAPI, settings: GatewaySettings) -> None:
     """Add the pages; after the API's own handlers of refusals."""
+    app.add_middleware(SessionBridge, settings=settings)
     app.state.board_shelf = boards.BoardShelf()
     for router in ROUTERS:
         app.include_router(router)

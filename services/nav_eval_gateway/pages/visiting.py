@@ -86,6 +86,8 @@ class Visit:
         notice = self.cookies.said(self.request)
         if notice is not None:
             self.cookies.forget_notice(response)
+        if self.caller.user is None and self.cookies.session(self.request) is not None:
+            self.cookies.end_session(response)  # it has ended; the API would refuse it on every request
         body = self.html(template, proof=Proof(self, response), notice=notice, **context).encode()
         response.body = body
         response.headers["content-length"] = str(len(body))
