@@ -1,13 +1,12 @@
 """Meshes on disk, and maps of them."""
 
-import json
-
 import numpy as np
 import pytest
 from navigation_worlds import floor, room_mesh, stairs, together
 
+from nav_eval.array_file import ArrayFile, write_arrays
 from nav_eval.errors import NavigationError
-from nav_eval.scene.navigation import AgentShape, build_navigation
+from nav_eval.scene.navigation import AgentShape, build_navigation, store
 from nav_eval.scene.navigation.maps import BORDER, INSIDE, OUTSIDE, floor_heights, top_down
 from nav_eval.scene.navigation.store import load_mesh, mesh_key, save_mesh
 
@@ -30,34 +29,46 @@ def test_a_loaded_mesh_answers_as_the_saved_one(saved):
     assert not loaded.surface.height.flags.writeable
 
 
-def test_saving_twice_keeps_the_first_and_leaves_nothing_behind(saved):
+def test_saving_twice_leaves_nothing_behind(saved):
     mesh, _ = room_mesh("boxes")
     save_mesh(mesh, saved)
     assert [path.name for path in saved.parent.iterdir()] == ["one"]
     assert load_mesh(saved).area == mesh.area
 
 
-@pytest.mark.parametrize("name", ["mesh.json", "links.npy", "slots.npy"])
-@pytest.mark.parametrize("damage", ["missing", "cut", "rubbish"])
-def test_a_damaged_mesh_is_refused(saved, name, damage):
-    path = saved / name
-    if damage == "missing":
-        path.unlink()
-    else:
-        path.write_bytes(path.read_bytes()[:100] if damage == "cut" else b"rubbish")
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        lambda whole: b"",
+        lambda whole: b"rubbish",
+        lambda whole: whole[:100],  # within the header
+        lambda whole: whole[:-200],  # within the arrays
+        lambda whole: whole.replace(b'"links"', b'"lines"'),
+        lambda whole: whole.replace(b'"spacing"', b'"spacjng"'),
+    ],
+)
+def test_a_damaged_mesh_is_refused(saved, damaged):
+    saved.write_bytes(damaged(saved.read_bytes()))
     with pytest.raises(NavigationError, match="delete it"):
         load_mesh(saved)
 
 
-def test_arrays_that_do_not_fit_together_are_refused(saved):
-    np.save(saved / "links.npy", np.full((3, 4), 10**6, dtype=np.int32))
+def test_a_missing_mesh_is_refused(tmp_path):
     with pytest.raises(NavigationError, match="delete it"):
+        load_mesh(tmp_path / "nothing")
+
+
+def test_arrays_that_do_not_fit_together_are_refused(saved):
+    file = ArrayFile(saved)
+    kinds = {"slots": (np.int32, 2), **store._SURFACE, **store._GRAPH}
+    arrays = {name: file.array(name, *kind) for name, kind in kinds.items()}
+    write_arrays(saved, arrays | {"links": arrays["links"] + 10**6}, about=file.about)
+    with pytest.raises(NavigationError, match="do not fit together"):
         load_mesh(saved)
 
 
 def test_another_version_is_refused(saved):
-    about = json.loads((saved / "mesh.json").read_text())
-    (saved / "mesh.json").write_text(json.dumps(about | {"version": 0}))
+    saved.write_bytes(saved.read_bytes().replace(b'"version":', b'"version":9', 1))
     with pytest.raises(NavigationError, match="another version"):
         load_mesh(saved)
 

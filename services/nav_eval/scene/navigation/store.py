@@ -1,21 +1,15 @@
-"""Navigation meshes on disk: plain arrays, mapped into memory, so that a second process starts at once.
-
-A folder holds one `.npy` per array and `mesh.json` with everything else. The folder is written beside its
-place and moved there when complete; a reader therefore finds a whole mesh or none.
-"""
+"""Navigation meshes on disk: plain arrays, mapped into memory, so that a second process starts at once."""
 
 import hashlib
-import json
-import shutil
-import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nav_eval.array_file import ArrayFile, write_arrays
 from nav_eval.errors import NavigationError
+from nav_eval.scene.navigation.graph import Graph
 from nav_eval.scene.navigation.islands import Island, Verdict
 from nav_eval.scene.navigation.mesh import NavigationMesh
 from nav_eval.scene.navigation.shape import AgentShape
@@ -23,9 +17,9 @@ from nav_eval.scene.navigation.surface import ABSENT, Surface
 from nav_eval.scene.navigation.tiles import COLUMNS, Tiling
 
 #: part of every key: raised whenever the same input would give another mesh
-VERSION = 2
+VERSION = 3
 
-_ARRAYS: dict[str, tuple[type[np.generic], int]] = {
+_SURFACE: dict[str, tuple[type[np.generic], int]] = {
     "first": (np.int32, 1),
     "i": (np.int32, 1),
     "j": (np.int32, 1),
@@ -35,6 +29,7 @@ _ARRAYS: dict[str, tuple[type[np.generic], int]] = {
     "quads": (np.uint8, 1),
     "island": (np.int32, 1),
 }
+_GRAPH: dict[str, tuple[type[np.generic], int]] = {"ways": (np.uint8, 1), "grade": (np.float32, 1)}
 
 
 def mesh_key(scene_digest: str, shape: AgentShape) -> str:
@@ -42,48 +37,39 @@ def mesh_key(scene_digest: str, shape: AgentShape) -> str:
     return hashlib.sha256(f"{VERSION}:{scene_digest}:{shape.digest}".encode()).hexdigest()[:32]
 
 
-def save_mesh(mesh: NavigationMesh, folder: Path) -> None:
-    """Write a mesh to a folder, which must not exist yet or holds the same mesh."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
-        np.save(draft / "slots.npy", mesh.surface.tiling.slots)
-        for name in _ARRAYS:
-            np.save(draft / f"{name}.npy", getattr(mesh.surface, name))
-        (draft / "mesh.json").write_text(json.dumps(_description(mesh), indent=1))
-        draft.replace(folder)
-    except OSError:
-        if not (folder / "mesh.json").exists():  # otherwise another process was faster: the mesh is there
-            raise
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+def save_mesh(mesh: NavigationMesh, path: Path) -> None:
+    """Write a mesh to a file."""
+    surface = {name: getattr(mesh.surface, name) for name in _SURFACE}
+    arrays = {"slots": mesh.surface.tiling.slots, **surface, **mesh.graph._asdict()}
+    write_arrays(path, arrays, about=_description(mesh))
 
 
-def load_mesh(folder: Path) -> NavigationMesh:
-    """A mesh that `save_mesh` wrote, its arrays mapped from the files."""
+def load_mesh(path: Path) -> NavigationMesh:
+    """A mesh that `save_mesh` wrote, its arrays mapped from the file."""
     try:
-        about = json.loads((folder / "mesh.json").read_text())
+        file = ArrayFile(path)
+        about = file.about
         if about["version"] != VERSION:
-            raise NavigationError(
-                f"{folder} was written by another version of nav-eval; delete it, it will be made again."
-            )
-        tiling = Tiling(about["spacing"], about["tile_i"], about["tile_j"], _array(folder, "slots", np.int32, 2))
-        arrays = {name: _array(folder, name, dtype, axes) for name, (dtype, axes) in _ARRAYS.items()}
-        surface = Surface(tiling, **arrays)
-        _check(surface)
+            raise ValueError("it was written by another version of nav-eval")
+        tiling = Tiling(about["spacing"], about["tile_i"], about["tile_j"], file.array("slots", np.int32, 2))
+        surface = Surface(tiling, **{name: file.array(name, *kind) for name, kind in _SURFACE.items()})
+        graph = Graph(**{name: file.array(name, *kind) for name, kind in _GRAPH.items()})
+        _check(surface, graph)
         islands = tuple(Island(**{**part, "verdict": Verdict(part["verdict"])}) for part in about["islands"])
-        return NavigationMesh(surface=surface, shape=AgentShape(**about["shape"]), islands=islands)
+        shape = AgentShape(**about["shape"])
+        return NavigationMesh(surface=surface, shape=shape, islands=islands, _graphs=[graph])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise NavigationError(
-            f"{folder} is not a whole navigation mesh ({error}); delete it, it will be made again."
+            f"{path} is not a whole navigation mesh ({error}); delete it, it will be made again."
         ) from error
 
 
-def _check(surface: Surface) -> None:
+def _check(surface: Surface, graph: Graph) -> None:
     """Kernels trust their arrays, so what comes from a disk must fit together."""
     nodes, tiles = len(surface.i), len(surface.first) // COLUMNS
     whole = (
-        all(len(getattr(surface, name)) == nodes for name in _ARRAYS if name != "first")
+        all(len(getattr(surface, name)) == nodes for name in _SURFACE if name != "first")
+        and len(graph.ways) == len(graph.grade) == nodes
         and surface.links.shape == (nodes, 4)
         and surface.links.max(initial=-1) < nodes
         and surface.links.min(initial=-1) >= -1
@@ -109,10 +95,3 @@ def _description(mesh: NavigationMesh) -> dict[str, Any]:
         "shape": asdict(mesh.shape),
         "islands": [asdict(part) for part in mesh.islands],
     }
-
-
-def _array(folder: Path, name: str, dtype: type[np.generic], axes: int) -> NDArray[Any]:
-    mapped = np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
-    if mapped.dtype != dtype or mapped.ndim != axes or not mapped.flags.c_contiguous:
-        raise ValueError(f"{name}.npy holds {mapped.ndim} axes of {mapped.dtype}")
-    return np.asarray(mapped)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from nav_eval.scene.reading.annotations import find_annotation
 from nav_eval.scene.reading.files import MissingFile, SceneFolder
-from nav_eval.scene.reading.gltf.container import open_container
+from nav_eval.scene.reading.gltf.container import named_files
 from nav_eval.scene.reading.limits import ReadLimits
 from nav_eval.scene.reading.log import ReadLog
 from nav_eval.scene.reading.mtl import parse_mtl
@@ -46,18 +46,12 @@ def _companions(path: Path, content: bytes, folder: SceneFolder) -> Iterator[str
     annotation = find_annotation(path)
     yield from annotation.names if annotation else ()
     if path.suffix.lower() in (".glb", ".gltf"):
-        yield from _gltf_uris(content, str(path), folder.limits)
+        yield from named_files(content, source=str(path), limits=folder.limits)
     elif path.suffix.lower() == ".obj":
         yield from _obj_files(content, folder, ReadLog(str(path)))
     elif path.suffix.lower() == ".ply":
         header = content[: content.find(b"end_header")].decode("latin-1").splitlines()
         yield from (line.split(maxsplit=2)[2] for line in header if line.startswith("comment TextureFile "))
-
-
-def _gltf_uris(content: bytes, source: str, limits: ReadLimits) -> Iterator[str]:
-    gltf = open_container(content, source=source, limits=limits).gltf
-    uris = [buffer.uri for buffer in gltf.buffers] + [image.uri for image in gltf.images]
-    yield from (uri for uri in uris if uri is not None and uri[:5].lower() != "data:")
 
 
 def _obj_files(content: bytes, folder: SceneFolder, log: ReadLog) -> Iterator[str]:

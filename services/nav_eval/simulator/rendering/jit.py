@@ -1,19 +1,18 @@
-"""numba's compiler behind a typed decorator; results are cached on disk, so a second process does not compile."""
+"""The ways in which functions of this package are compiled."""
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar, cast
+from typing import Any, TypeVar
 
-import numba
+from nav_eval.compiling import compiled as machine_code
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def compiled(function: Callable[P, R]) -> Callable[P, R]:
-    """Machine code for numpy loops. No fast-math: results must not depend on the compiler's mood."""
-    return cast(Callable[P, R], numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def inlined(function: Callable[P, R]) -> Callable[P, R]:
+def compiled(function: Function) -> Function:
+    """A numpy loop that other threads need not wait for."""
+    return machine_code(function, nogil=True, error_model="numpy")
+
+
+def inlined(function: Function) -> Function:
     """A helper of compiled functions, expanded where it is called: a real call would count references."""
-    return cast(Callable[P, R], numba.njit(cache=True, forceinline=True, error_model="numpy")(function))
+    return machine_code(function, forceinline=True, error_model="numpy")

@@ -22,7 +22,7 @@ from nav_eval.simulator.rendering.prepared import VERTEX, Batch, Chunks, Prepare
 
 T = TypeVar("T", bound=np.generic)
 
-PREPARATION_VERSION = 2
+PREPARATION_VERSION = 3
 """Part of every digest: raise it when anything in this package changes what is prepared."""
 WHITE = 255
 BLACK = (0, 0, 0)

@@ -1,7 +1,7 @@
 """From a file's bytes to a checked glTF document and its first buffer."""
 
 import struct
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -13,6 +13,8 @@ GLB_MAGIC = b"glTF"
 JSON_CHUNK = 0x4E4F534A
 BINARY_CHUNK = 0x004E4942
 
+Document = TypeVar("Document")
+
 
 class Container(NamedTuple):
     gltf: Gltf
@@ -21,14 +23,41 @@ class Container(NamedTuple):
     """The GLB's own buffer."""
 
 
+class _Named(msgspec.Struct):
+    uri: str | None = None
+
+
+class _Names(msgspec.Struct):
+    """What a document says about other files; everything else is skipped, which is much faster."""
+
+    buffers: list[_Named] = []
+    images: list[_Named] = []
+
+
 def open_container(content: bytes, *, source: str, limits: ReadLimits) -> Container:
     """Split a GLB, or take the text of a .gltf, and decode the document."""
+    text, binary = _split(content, source=source, limits=limits)
+    gltf = _decode(text, Gltf, source)
+    if not gltf.asset.version.startswith("2"):
+        raise SceneError(f"{source}: glTF version {gltf.asset.version} is not supported; export it as glTF 2.0.")
+    return Container(gltf, binary)
+
+
+def named_files(content: bytes, *, source: str, limits: ReadLimits) -> list[str]:
+    """The URIs of the buffers and pictures that the document does not hold itself."""
+    text, _ = _split(content, source=source, limits=limits)
+    names = _decode(text, _Names, source)
+    uris = (entry.uri for entry in (*names.buffers, *names.images))
+    return [uri for uri in uris if uri is not None and uri[:5].lower() != "data:"]
+
+
+def _split(content: bytes, *, source: str, limits: ReadLimits) -> tuple[memoryview, memoryview | None]:
     if content[:4] == GLB_MAGIC:
         text, binary = _split_glb(memoryview(content), source)
     else:
         text, binary = memoryview(content), None
     check_limit(len(text), limit=limits.json_bytes, what="bytes of glTF text", source=source)
-    return Container(_decode(text, source), binary)
+    return text, binary
 
 
 def _split_glb(content: memoryview, source: str) -> tuple[memoryview, memoryview | None]:
@@ -57,12 +86,9 @@ def _chunks(content: memoryview, source: str) -> list[tuple[int, memoryview]]:
     return chunks
 
 
-def _decode(text: memoryview, source: str) -> Gltf:
+def _decode(text: memoryview, kind: type[Document], source: str) -> Document:
     try:
         # Not strict: some writers store counts as 12.0.
-        gltf = msgspec.json.decode(bytes(text).removeprefix(b"\xef\xbb\xbf").rstrip(b"\0"), type=Gltf, strict=False)
+        return msgspec.json.decode(bytes(text).removeprefix(b"\xef\xbb\xbf").rstrip(b"\0"), type=kind, strict=False)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise SceneError(f"{source}: is not a usable glTF 2.0 document: {error}.") from error
-    if not gltf.asset.version.startswith("2"):
-        raise SceneError(f"{source}: glTF version {gltf.asset.version} is not supported; export it as glTF 2.0.")
-    return gltf

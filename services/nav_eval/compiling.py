@@ -1,0 +1,36 @@
+"""Machine code for loops over arrays, by numba: cached on disk where possible, strict IEEE arithmetic always.
+
+No fastmath and no parallel reductions, so that every machine gets the same bits. Numba's own cache looks at
+the file of a function alone, but a function is made of what it calls as well: code of another version would
+go on being used after an upgrade. So names in the cache carry a digest of the whole package.
+"""
+
+import hashlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def compiled(function: Function, **options: object) -> Function:
+    """A function of plain numbers and arrays as machine code; `options` are those of `numba.njit`."""
+    compiler: Any = numba.njit  # its types do not know all its options
+    folder = Path(function.__code__.co_filename).parent
+    function.__qualname__ = f"{function.__qualname__}_{_digest(folder)}"
+    try:
+        return cast(Function, compiler(cache=True, **options)(function))
+    except RuntimeError:  # nowhere to write a cache (read-only image, no home): compile per process
+        return cast(Function, compiler(**options)(function))
+
+
+@cache
+def _digest(package: Path) -> str:
+    """Of all modules in a package."""
+    digest = hashlib.sha256()
+    for file in sorted(package.glob("*.py")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:12]
