@@ -15,7 +15,7 @@ from pathlib import Path
 from bench.targets import TARGETS, Target
 
 RESULTS = Path(__file__).parent / "results.json"
-BENCHES = ("scoring", "datasets", "navigation", "rendering", "transport", "evaluation", "envs")
+BENCHES = ("scoring", "datasets", "navigation", "rendering", "transport", "evaluation", "envs", "store", "gateway")
 
 
 def main(names: list[str]) -> int:

@@ -26,6 +26,13 @@ TARGETS = {
     "envs.rendering_two_workers_ratio": Target(1.5),
     "envs.jsonl_megabytes_per_second": Target(20),
     "envs.lerobot_real_time_ratio": Target(3),
+    "gateway.board_requests_per_second": Target(300),
+    "gateway.board_over_bare_ratio": Target(2, at_least=False),
+    "gateway.upload_over_copy_ratio": Target(0.5),
+    **{
+        f"gateway.{what}_rows_ratio": Target(1.5, at_least=False)
+        for what in ("status_ended", "status_running", "status_queued", "board_kept", "board_changed")
+    },
     "evaluation.overhead_share": Target(0.10, at_least=False),
     "evaluation.two_workers_ratio": Target(1.7),
     "evaluation.verification_ratio": Target(200),
