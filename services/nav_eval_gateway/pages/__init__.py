@@ -6,7 +6,7 @@ rendered on the server; scripts make them livelier and are needed for nothing th
 
 from fastapi import APIRouter, FastAPI
 
-from nav_eval_gateway.pages import accounts, assets, boards, competitions, refusals, submissions
+from nav_eval_gateway.pages import accounts, assets, boards, competitions, refusals, replays, submissions
 from nav_eval_gateway.pages.bridge import SessionBridge
 from nav_eval_gateway.settings import GatewaySettings
 
@@ -16,6 +16,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     competitions.router,
     boards.router,
     submissions.router,
+    replays.router,
 )
 
 
@@ -23,6 +24,7 @@ def install(app: FastAPI, settings: GatewaySettings) -> None:
     """Add the pages; after the API's own handlers of refusals."""
     app.add_middleware(SessionBridge, settings=settings)
     app.state.board_shelf = boards.BoardShelf()
+    app.state.film_shelf = replays.FilmShelf()
     for router in ROUTERS:
         app.include_router(router)
     refusals.install(app)

@@ -196,3 +196,11 @@ async def show_breakdown(
         shown=shown,
         kept_back=len(found) - len(shown),
     )
+
+
+@router.get("/submissions/{submission_id}/breakdown")
+async def show_submission_breakdown(submission_id: UUID, visit: Visiting, by: By = "subtasks") -> Response:
+    """Where the means of one submission come from."""
+    answer = await boards_api.show_breakdown(submission_id, visit.caller, visit.services, by=by)
+    names = dict.fromkeys(name for group in answer.groups for name in group.metrics)
+    return visit.page("submission_breakdown.html.j2", answer=answer, by=by, names=list(names))

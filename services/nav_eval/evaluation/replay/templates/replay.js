@@ -16,7 +16,7 @@
   async function load(name) {
     const element = part(name);
     if (element) return JSON.parse(element.textContent);
-    const response = await fetch(root.dataset[name.replace(/-(\w)/g, (_, letter) => letter.toUpperCase())]);
+    const response = await fetch(root.dataset[name.replace(/-([a-z])/g, (_, letter) => letter.toUpperCase())]);
     if (!response.ok) throw new Error(`${name}: ${response.status}`);
     return response.json();
   }
