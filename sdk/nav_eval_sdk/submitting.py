@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from nav_eval_sdk.client import ChallengeClient, Submission
 from nav_eval_sdk.credentials import cache_dir
@@ -17,6 +18,7 @@ from nav_eval_sdk.errors import SdkError
 from nav_eval_sdk.progress import Progress
 
 BLOCK = 1 << 20
+LONGEST_NAME = 200  #: that a server takes
 
 
 def submit(
@@ -27,7 +29,12 @@ def submit(
         size = archive.stat().st_size
         digest = sha256_of(archive)
         submission = client.create_submission(
-            competition=competition, phase=phase, sha256=digest, size=size, name=name or what, note=note
+            competition=competition,
+            phase=phase,
+            sha256=digest,
+            size=size,
+            name=name or Path(what).name[:LONGEST_NAME],
+            note=note,
         )
         print(f"Submission {submission.submission_id}", file=sys.stderr)
         bar = Progress("Uploading", size / 1e6, unit="MB")
@@ -54,6 +61,8 @@ def watch(client: ChallengeClient, submission_id: str) -> Submission:
             done, total = float(event.data.get("done", 0)), float(event.data.get("total", 0))
             bar = bar or Progress("Evaluating", total, unit="episodes")
             bar.update(done, str(event.data.get("note", "")))
+        elif event.kind == "canary":
+            print(_first_verdict(event.data), file=sys.stderr)
         elif event.kind == "log":
             print(event.data.get("text", ""), file=sys.stderr)
     if bar is not None:
@@ -66,9 +75,21 @@ def verdict(submission: Submission) -> str:
     document = submission.document
     if submission.status == "completed":
         scores = document.get("scores") or {}
-        return "completed: " + ", ".join(f"{name} {value:.4f}" for name, value in scores.items())
+        return "completed: " + ", ".join(f"{name} {_number(value)}" for name, value in scores.items())
     parts = [submission.status, document.get("cause"), document.get("message"), document.get("advice")]
     return ": ".join(str(part) for part in parts if part)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"
+
+
+def _first_verdict(data: dict[str, Any]) -> str:
+    """The agent was started and tried on one episode."""
+    if data.get("passed"):
+        seconds = data.get("seconds")
+        return f"the agent answers{f' ({seconds:g} s)' if isinstance(seconds, (int, float)) else ''}"
+    return f"the agent does not answer: {data.get('detail') or data.get('cause') or ''}"
 
 
 @contextmanager

@@ -21,6 +21,7 @@ CHUNK = 8 << 20
 ATTEMPTS = 8  #: in a row without a byte of progress
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 30.0
 GONE = (403, 404, 410)  #: the server has forgotten the upload
+BUSY = (408, 423, 429, 502, 503, 504)  #: the server asks for patience
 
 Notice = Callable[[int], None]
 T = TypeVar("T")
@@ -110,7 +111,7 @@ class Upload:
             with self._http.open("PATCH", location, body=data, headers=headers) as response:
                 now = response.headers.get("Upload-Offset", "")
         except ServerError as error:
-            if error.status == 409:
+            if error.status == 409 or error.status in BUSY:
                 raise _OutOfStep(str(error)) from None
             raise
         if not now.isdigit() or not offset < int(now) <= self._size:
@@ -123,8 +124,12 @@ class Upload:
             try:
                 return ask()
             except Unreachable:
-                time.sleep(pause)
-                pause = min(pause * 2, LONGEST_PAUSE)
+                pass
+            except ServerError as error:
+                if error.status not in BUSY:
+                    raise
+            time.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)
         return ask()
 
     def _key(self) -> str:

@@ -7,7 +7,7 @@ that comes for the first time gets where things stand, and what happens from the
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -118,18 +118,19 @@ class SubmissionReader:
         """Events before the status: what is told must never be older than what was told before."""
         with self.database.read() as session:
             if last is None:
-                latest, now, shows = events.latest_id(session), *self._status_now(session)
-                return self._end(now, [self._status(now, latest), *self._progress(now, latest, shows)], latest)
+                latest, now, ranking = events.latest_id(session), *self._status_now(session)
+                return self._end(now, [self._status(now, latest), *self._progress(now, latest, ranking)], latest)
             found = events.after(session, last, subject=Subject(submission_id=self.submission_id), limit=PAGE)
-            now, shows = self._status_now(session)
-            told = self._translated(found, now, shows)
+            now, ranking = self._status_now(session)
+            told = self._translated(found, now, ranking)
             return self._end(now, told, found[-1].id if found else last, more=len(found) == PAGE)
 
-    def _status_now(self, session: Session) -> tuple[Status, bool]:
-        """And whether its scores may be told."""
+    def _status_now(self, session: Session) -> tuple[Status, Collection[str]]:
+        """And the metrics that may be told: those that rank, or none."""
         submission = access.own_submission(session, self.caller, self.submission_id)
         sight = access.submission(session, self.caller, self.submission_id)
-        return status(session, submission), sight.shows("scores")
+        ranking: Mapping[str, float] = submission.phase.ranking["weights"]
+        return status(session, submission), ranking.keys() if sight.shows("scores") else ()
 
     def _end(self, now: Status, told: list[Told], last: int, *, more: bool = False) -> News:
         if not more and self._place != (now.state, now.queue_position):  # others went before: a new place in the queue
@@ -144,7 +145,7 @@ class SubmissionReader:
         place = {} if now.queue_position is None else {"position": now.queue_position, "starts_at": now.starts_at}
         return Told("status", {"status": now.state.value, **place, **_why(now.cause, now.detail)}, number)
 
-    def _translated(self, found: Sequence[Event], now: Status, shows: bool) -> list[Told]:
+    def _translated(self, found: Sequence[Event], now: Status, ranking: Collection[str]) -> list[Told]:
         """Events in the reader's words; of several about progress only the last, with the numbers of now."""
         newest = max((event.id for event in found if event.kind == events.PROGRESS), default=None)
         told: list[Told] = []
@@ -155,7 +156,7 @@ class SubmissionReader:
                 case events.VERDICT:
                     told.append(Told("canary", event.payload, event.id))
                 case events.PROGRESS if event.id == newest:
-                    told += self._progress(now, event.id, shows)
+                    told += self._progress(now, event.id, ranking)
         return told
 
     def _changed(self, event: Event, now: Status) -> Told:
@@ -166,11 +167,11 @@ class SubmissionReader:
         why = _why(event.payload.get("cause"), event.payload.get("detail"))
         return Told("status", {"status": state.value, **why}, event.id)
 
-    def _progress(self, now: Status, number: int, shows: bool) -> list[Told]:
+    def _progress(self, now: Status, number: int, ranking: Collection[str]) -> list[Told]:
         if not now.episodes_total:
             return []
-        means = now.means if shows else {}
-        note = ", ".join(f"{name} {mean:.3f}" for name, mean in list(means.items())[:4] if mean is not None)
+        means = {name: mean for name, mean in now.means.items() if name in ranking and mean is not None}
+        note = ", ".join(f"{name} {mean:.3f}" for name, mean in means.items())
         data = {"done": now.episodes_done, "total": now.episodes_total, "failed": now.episodes_failed, "note": note}
         return [Told("progress", data, number)]
 

@@ -1,6 +1,6 @@
 """Where a submission stands, in one small answer: a handful of rows, however many episodes there are."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -44,7 +44,7 @@ def status(session: Session, submission: Submission, *, patience: Patience | Non
     shards = _shards(session, submission)
     total = merged(shard.tally for shard in shards)
     wait = queueing.place_in_queue(session, submission) if not final else None
-    now = session.now()
+    now, directions = session.now(), metric_directions(submission.phase)
     return Status(
         id=submission.id,
         state=submission.state,
@@ -58,11 +58,17 @@ def status(session: Session, submission: Submission, *, patience: Patience | Non
         episodes_done=sum(shard.episodes_done for shard in shards),
         episodes_total=submission.episodes_total,
         episodes_failed=total.failures,
-        means=total.means(metric_directions(submission.phase)),
+        means=_in_order(total.means(directions), directions),
         queue_position=wait.position if wait and submission.state is State.QUEUED else None,
         starts_at=_from(now, wait.starts_in) if wait and submission.state is State.QUEUED else None,
         ends_at=_from(now, wait.ends_in if wait else _running_time(session, submission, shards)),
     )
+
+
+def _in_order(means: Mapping[str, float | None], columns: Iterable[str]) -> dict[str, float | None]:
+    """In the order of the board: a database that keeps JSON has an order of its own."""
+    known = [name for name in columns if name in means]
+    return {name: means[name] for name in (*known, *sorted(set(means) - set(known)))}
 
 
 def _from(now: datetime, wait: timedelta | None) -> datetime | None:

@@ -1,0 +1,33 @@
+"""A gateway with real HTTP, on each database; `cup` is its competition."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from support.challenge import GENEROUS, Challenge, competition_config
+from support.gateway import Server, gateway_settings, serving
+from support.postgres import postgres_server
+
+__all__ = ["postgres_server"]
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """An empty database, once of each kind."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path_factory.mktemp('store') / 'store.db'}"
+    url: str = request.getfixturevalue("postgres_server").create_database()
+    return url
+
+
+@pytest.fixture(scope="session")
+def gateway(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One server for all tests of this folder: each makes its own users and teams."""
+    settings = gateway_settings(tmp_path_factory.mktemp("gateway"), database=database_url, heartbeat_seconds=0.5)
+    with serving(settings) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def cup(gateway: Server) -> Challenge:
+    return Challenge(gateway.database, competition_config(GENEROUS))
