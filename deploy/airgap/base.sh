@@ -31,7 +31,8 @@ cp -L /etc/ssl/certs/ca-certificates.crt "$rootfs/etc/ssl/certs/"
 # Device nodes would sit in every saved archive; the engine has a /dev of its own. The rest is never read in a container.
 cd "$rootfs"
 rm -rf dev/* var/cache/apt/* var/cache/debconf/*-old var/lib/apt/lists/* var/log/* \
-    usr/share/{doc,man,info,locale,lintian,bug}/* etc/resolv.conf etc/hostname etc/machine-id
+    usr/share/{doc,man,info,locale,lintian,bug}/* usr/lib/*/gconv \
+    etc/resolv.conf etc/hostname etc/machine-id
 find . -name __pycache__ -prune -exec rm -rf {} +
 tar --numeric-owner --sort=name -c . | zstd -q -T0 -f -o "$target.part"
 mv "$target.part" "$target"

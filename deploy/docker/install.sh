@@ -17,6 +17,8 @@ else
     "$target/bin/pip" install --quiet --no-compile --no-deps "${1:-/src}"
     "$target/bin/pip" uninstall --quiet --yes setuptools pip
 fi
-# Tests, byte code and stubs of libraries are a fifth of their size, and nothing in an image reads them.
+# Tests and stubs of libraries are a fifth of their size, and nothing in an image reads them; zstandard comes twice.
 find "$target" -depth \( -name tests -o -name __pycache__ \) -type d -exec rm -rf {} +
-find "$target" -name '*.pyi' -delete
+find "$target" \( -name '*.pyi' -o -path '*/zstandard/_cffi.*' \) -delete
+# Byte code for what is loaded at every start.
+[ "$what" = libraries ] || "$target/bin/python" -m compileall -q "$target"/lib/python3*/site-packages

@@ -17,6 +17,7 @@ from nav_eval_worker.runtime.docker import DockerRuntime
 from support.engine import DockerEngine, docker_engine
 
 __all__ = ["docker_engine"]
+collect_ignore = ["agents"]
 
 LIMITS = LimitsConfig(memory_gb=0.4, cpus=1.0, shm_gb=0.05, pids=64, log_kb=16, start_seconds=60, step_seconds=20)
 DATA = "/srv/nav-eval/data"
@@ -74,7 +75,11 @@ def in_container(room_benchmark: Callable[..., BenchmarkConfig]) -> Callable[...
 @pytest.fixture
 def settings(room_volume: str) -> DockerSettings:
     return DockerSettings(
-        site=f"test-{uuid.uuid4().hex[:8]}", data=room_volume, prepared="test-prepared", simulator_memory_gb=2.0
+        site=f"test-{uuid.uuid4().hex[:8]}",
+        data=room_volume,
+        prepared="test-prepared",
+        simulator_memory_gb=2.0,
+        scratch_mb=64,
     )
 
 

@@ -3,6 +3,12 @@
 # prepare ORDER  makes what the shard's scenes need, into /prepared, for every later run; there is no agent then
 # COMMAND…       anything else, e.g. nav-eval
 set -eu
+
+# numba uses a cache only where it may write: links in memory, machine code in the image.
+mkdir -p /tmp/numba
+cp -rs "$NUMBA_CACHE_DIR/." /tmp/numba/
+export NUMBA_CACHE_DIR=/tmp/numba
+
 case ${1:-} in
 play)
     # What was prepared is read where it lies. What this run makes stays in its own memory: a simulator
