@@ -1,0 +1,156 @@
+"""Behaviour cloning: from exported demonstrations to `policy.npz`, in minutes on two cores.
+
+    python train.py demos.hdf5 noisy.hdf5 --scenes data/cloning/scenes --out policy.npz
+
+Needs `torch` (the CPU build will do), `h5py` and `numpy`. Demonstrations with mistakes teach how to recover from them;
+a stop that closed no sub-task is a mistake and is not learnt.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import h5py
+import numpy as np
+import torch
+from policy import NAMES
+from senses import ACTIONS, Moment, Senses, mirrored
+from torch import Tensor, nn
+
+Array = np.ndarray[Any, Any]
+
+HIDDEN = 128
+SKIPPED = -100  #: cross-entropy's word for a step that is not learnt
+_MIRRORED_ACTIONS = np.array([ACTIONS.index(name) for name in ("stop", "turn_right", "move_forward", "turn_left")])
+
+
+class Demonstration(NamedTuple):
+    """What the expert sensed and did, step by step."""
+
+    numbers: Array
+    actions: Array
+
+
+class Cloner(nn.Module):
+    """The network; `policy.Policy` is the same in numpy."""
+
+    def __init__(self, inputs: int) -> None:
+        super().__init__()
+        self.encode = nn.Linear(inputs, HIDDEN)
+        self.memory = nn.GRU(HIDDEN, HIDDEN, batch_first=True)
+        self.decide = nn.Linear(HIDDEN, len(ACTIONS))
+        self.forget = nn.Dropout(0.2)
+
+    def forward(self, numbers: Tensor) -> Tensor:
+        remembered, _ = self.memory(self.forget(torch.relu(self.encode(numbers))))
+        scores: Tensor = self.decide(self.forget(remembered))
+        return scores
+
+
+def main() -> None:
+    options = _options()
+    torch.manual_seed(options.seed)
+    torch.set_num_threads(1)  # the matrices are small: a second thread costs more than it brings
+    demonstrations = [demo for file in options.files for demo in read(file, options.scenes)]
+    steps = sum(len(demo.actions) for demo in demonstrations)
+    print(f"{len(demonstrations)} demonstrations, {steps} steps")
+    model = train(demonstrations, epochs=options.epochs)
+    save(model, options.out)
+    print(f"{options.out}: {options.out.stat().st_size / 1000:.0f} kB")
+
+
+def read(file: Path, scenes: Path) -> Iterator[Demonstration]:
+    """The demonstrations of an export (`nav-eval export --format hdf5`)."""
+    with h5py.File(file) as data:
+        for demo in data["data"].values():
+            head = json.loads(demo.attrs["head"])
+            senses = Senses(head["instruction"], categories(scenes / head["scene_id"]))
+            yield _demonstration(demo, senses, head["subtasks"])
+
+
+def _demonstration(demo: Any, senses: Senses, subtasks: Sequence[dict[str, Any]]) -> Demonstration:  # noqa: ANN401 - h5py
+    cameras = [demo["obs"][name][()] for name in ("depth_left", "depth_front", "depth_right", "semantic_front")]
+    actions = demo["action_index"][()]
+    numbers = []
+    for step, action in enumerate(actions):
+        x, _, z = demo["positions"][step]
+        pictures = [frames[step] for frames in cameras]
+        numbers.append(senses.numbers(Moment(*pictures, position=(x, z), yaw=float(demo["yaws"][step]))))
+        senses.acted(ACTIONS[action])
+    stops = np.flatnonzero(actions == ACTIONS.index("stop"))
+    wrong = [stop for stop, subtask in zip(stops, subtasks) if not subtask["success"]]
+    learnt = actions.copy()
+    learnt[wrong] = SKIPPED
+    return Demonstration(np.array(numbers, np.float32), learnt)
+
+
+def categories(scene: Path) -> list[str]:
+    """Names by number, as the `categories` sensor gives them; the training houses come with their annotation."""
+    annotation = json.loads(scene.with_suffix(".semantics.json").read_text())
+    return ["", *(name for name in annotation["categories"] if name)]
+
+
+def train(demonstrations: Sequence[Demonstration], *, epochs: int, batch: int = 16, rate: float = 2e-3) -> Cloner:
+    """Cross-entropy on the expert's actions, each demonstration also seen in a mirror."""
+    model = Cloner(demonstrations[0].numbers.shape[1])
+    optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=1e-2)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, max_lr=rate, total_steps=epochs * -(-len(demonstrations) // batch)
+    )
+    started = time.monotonic()
+    for epoch in range(1, epochs + 1):
+        losses = []
+        for numbers, actions in _batches(demonstrations, batch):
+            loss = nn.functional.cross_entropy(model(numbers).transpose(1, 2), actions, ignore_index=SKIPPED)
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            schedule.step()
+            losses.append(float(loss.detach()))
+        if epoch % max(1, epochs // 10) == 0 or epoch == 1:
+            print(f"epoch {epoch:3d}  loss {np.mean(losses):.3f}  {time.monotonic() - started:.0f} s", flush=True)
+    return model.eval()
+
+
+def _batches(demonstrations: Sequence[Demonstration], size: int) -> Iterator[tuple[Tensor, Tensor]]:
+    order = torch.randperm(len(demonstrations)).tolist()
+    for start in range(0, len(order), size):
+        chosen = [_maybe_mirrored(demonstrations[index]) for index in order[start : start + size]]
+        numbers = nn.utils.rnn.pad_sequence([torch.from_numpy(demo.numbers) for demo in chosen], batch_first=True)
+        actions = nn.utils.rnn.pad_sequence(
+            [torch.from_numpy(demo.actions) for demo in chosen], batch_first=True, padding_value=SKIPPED
+        )
+        yield numbers, actions
+
+
+def _maybe_mirrored(demo: Demonstration) -> Demonstration:
+    if torch.rand(()) < 0.5:
+        return demo
+    learnt = demo.actions != SKIPPED
+    actions = np.where(learnt, _MIRRORED_ACTIONS[np.where(learnt, demo.actions, 0)], SKIPPED)
+    return Demonstration(np.ascontiguousarray(mirrored(demo.numbers)), actions)
+
+
+def save(model: Cloner, path: Path) -> None:
+    weights = {name: tensor.numpy().astype(np.float16) for name, tensor in model.state_dict().items() if name in NAMES}
+    np.savez_compressed(path, **weights)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+", type=Path, help="exports of nav-eval, format hdf5")
+    parser.add_argument("--scenes", type=Path, required=True, help="the folder of the training houses")
+    parser.add_argument("--out", type=Path, default=Path("policy.npz"))
+    parser.add_argument("--epochs", type=int, default=40)
+    parser.add_argument("--seed", type=int, default=0)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+"""The road of docs/learned_baseline.md: a small training run in the room, and the shipped weights in unseen houses."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import senses
+from rooms import room_scene
+from typer.testing import CliRunner
+
+from nav_eval.cli import app
+from nav_eval.config import load_benchmark
+from nav_eval.envs import NavEnv
+from nav_eval.evaluation.runs import compare_runs, load_run, metric_directions
+from nav_eval.scene.semantics import write_semantics
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+EXAMPLE = Path(__file__).parents[3] / "sdk/examples/behaviour_cloning"
+SENSORS = "depth_left,depth_front,depth_right,semantic_front"
+
+
+def nav_eval(*words: str) -> str:
+    ran = CliRunner().invoke(app, words)
+    assert ran.exit_code == 0, ran.output
+    return ran.output
+
+
+@pytest.fixture(scope="module")
+def house(room_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The room of tests/conftest.py with its annotation, as training houses come with theirs."""
+    folder = tmp_path_factory.mktemp("house")
+    shutil.copytree(room_data, folder, dirs_exist_ok=True)
+    write_semantics(room_scene().semantics, folder / "room.semantics.json")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def room(house: Path) -> list[str]:
+    """What puts a benchmark into the room."""
+    return [f"dataset.data_path={house / 'val.json.gz'}", f"dataset.scene_path={house}"]
+
+
+@pytest.fixture(scope="module")
+def demonstrations(room: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("cloning")
+    nav_eval("collect", str(EXAMPLE / "train.yaml"), *room, "--out", str(folder / "run"))
+    exported = folder / "demos.hdf5"
+    nav_eval("export", str(folder / "run"), "--format", "hdf5", "--sensors", SENSORS, "--out", str(exported))
+    return exported
+
+
+def test_training_learns_what_it_is_shown(demonstrations: Path, house: Path, capsys: pytest.CaptureFixture) -> None:
+    torch = pytest.importorskip("torch", reason="training needs PyTorch: pip install 'nav-eval[learn]'")
+    import train
+
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    shown = list(train.read(demonstrations, house))
+    model = train.train(shown, epochs=60, batch=2, rate=5e-3)
+    losses = [float(line.split()[3]) for line in capsys.readouterr().out.splitlines()]
+    assert losses[-1] < losses[0] / 3
+    with torch.no_grad():
+        chosen = np.concatenate([model(torch.from_numpy(demo.numbers)[None])[0].argmax(-1) for demo in shown])
+    wanted = np.concatenate([demo.actions for demo in shown])
+    commonest = np.bincount(wanted).max() / len(wanted)
+    assert np.mean(chosen == wanted) > commonest + 0.1
+
+
+def test_numpy_says_what_pytorch_says(demonstrations: Path, house: Path, tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="training needs PyTorch: pip install 'nav-eval[learn]'")
+    import train
+    from policy import Policy
+
+    (demo, *_) = train.read(demonstrations, house)
+    model = train.Cloner(demo.numbers.shape[1]).eval()
+    train.save(model, tmp_path / "policy.npz")
+    policy = Policy.load(tmp_path / "policy.npz")
+    with torch.no_grad():
+        theirs = torch.softmax(model(torch.from_numpy(demo.numbers)[None])[0], -1).numpy()
+    ours = np.array([policy.chances(numbers) for numbers in demo.numbers])
+    assert np.abs(ours - theirs).max() < 2e-3  # the weights are kept with half the digits
+
+
+def test_the_agent_sees_what_training_saw(demonstrations: Path, room: list[str], house: Path, tmp_path: Path) -> None:
+    """The same numbers from exported pictures and from the evaluator's sensors."""
+    import train
+    from agent import moment_of
+
+    with h5py.File(demonstrations) as file:
+        head = json.loads(file["data/demo_0"].attrs["head"])
+    (demo, *_) = train.read(demonstrations, house)
+    benchmark = load_benchmark(str(EXAMPLE / "train.yaml"), overrides=room, environ={})
+    env = NavEnv(benchmark, sensors=list(senses.SENSORS), cache=tmp_path / "cache")
+    observation, _ = env.reset(options={"episode_id": head["episode_id"]})
+    told = senses.Senses(head["instruction"], observation["categories"].splitlines())
+    for numbers, action in zip(demo.numbers, demo.actions, strict=True):
+        assert np.allclose(told.numbers(moment_of(observation)), numbers, atol=1e-4)
+        told.acted(senses.ACTIONS[action])
+        observation, *_ = env.step(int(action))
+    env.close()
+
+
+def test_the_agent_is_served_as_a_team_would_serve_it(room: list[str], tmp_path: Path) -> None:
+    nav_eval(
+        "evaluate", str(EXAMPLE / "unseen.yaml"), *room, "evaluation.max_steps=12",
+        "--agent", f"{sys.executable} {EXAMPLE / 'agent.py'}", "--out", str(tmp_path / "run"), "--episodes", "2",
+    )  # fmt: skip
+    outcomes = load_run(tmp_path / "run").outcomes
+    assert [outcome.cause for outcome in outcomes] == [None, None]
+    assert all(0 < outcome.num_steps <= 12 for outcome in outcomes)
+
+
+def test_it_beats_random_and_forward_in_unseen_houses(tmp_path: Path) -> None:
+    """Other houses than those of docs/learned_baseline.md, and fewer."""
+    generate = "dataset.generate={houses: 4, seed: 3100, episodes: 24, split: val_unseen, subtasks: [2, 4]}"
+    agents = {
+        "cloned": f"{sys.executable} {EXAMPLE / 'agent.py'}",
+        "random": "baseline:random",
+        "forward": "baseline:forward",
+    }
+    environment = {**os.environ, "NAV_EVAL_CACHE": str(tmp_path / "cache")}
+    for name, agent in agents.items():
+        words = ["evaluate", str(EXAMPLE / "unseen.yaml"), generate, "--agent", agent, "--out", f"runs/{name}"]
+        code = "from nav_eval.cli import main; main()"
+        subprocess.run([sys.executable, "-c", code, *words], cwd=tmp_path, env=environment, check=True, timeout=1800)
+    runs = {name: load_run(tmp_path / "runs" / name) for name in agents}
+    directions = metric_directions(runs["cloned"].header)
+    for other in ("random", "forward"):
+        (comparison,) = compare_runs(runs["cloned"], runs[other], ["score"], directions=directions).values()
+        assert comparison.difference > 0
+        assert comparison.significant, f"against {other}: {comparison}"
