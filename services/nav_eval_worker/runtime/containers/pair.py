@@ -38,7 +38,7 @@ class DockerPair(Pair):
         self._streams = streams
         self._log, self._simulator_log = CappedLog(log_limit), CappedLog(SIMULATOR_LOG)
         self._stopped = threading.Event()
-        self._lines = _Lines()
+        self._lines = Lines()
         self._agent: Container | None = None
         self._simulator: Container | None = None
         self._agent_reader: threading.Thread | None = None
@@ -170,7 +170,7 @@ def ending(state: dict[str, object], log: str) -> AgentEnd:
     return AgentEnd(cause=Cause.AGENT_CRASH, detail=f"The agent's container ended with {how}.{said}")
 
 
-class _Lines:
+class Lines:
     """Bytes in, whole lines out; ends when closed. A last line without an end is dropped: its writer died."""
 
     def __init__(self) -> None:

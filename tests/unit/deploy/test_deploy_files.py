@@ -1,0 +1,124 @@
+"""Files of deploy/ that no program of ours reads: parsed, compared with what they describe, run where that is cheap."""
+
+import json
+import re
+import runpy
+import shutil
+import stat
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[3]
+DOCKERFILES = sorted((ROOT / "deploy" / "docker").glob("Dockerfile.*"))
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+LONG_RUNNING = ("postgres", "redis", "gateway", "worker", "worker-gpu", "prometheus", "grafana")
+
+
+def required(*extras: str) -> set[str]:
+    script = runpy.run_path(str(ROOT / "deploy" / "docker" / "requirements.py"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return {script["name_of"](requirement) for requirement in script["requirements"](project, extras)}
+
+
+def test_requirements_follow_extras_of_extras() -> None:
+    assert {"numpy", "celery", "docker", "sqlalchemy"} <= required("worker")
+    assert "celery" not in required("render")
+
+
+@pytest.mark.parametrize("package", ["nav_eval_gateway.app", "nav_eval_worker.opening", "nav_eval_worker.jobs.canary"])
+def test_what_images_leave_out_is_not_loaded(package: str) -> None:
+    code = f"import {package}, sys; print([m for m in ('numba', 'moderngl', 'DracoPy') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("file", DOCKERFILES, ids=lambda file: file.suffix)
+def test_dockerfiles_are_pinned_small_and_without_root(file: Path) -> None:
+    text = file.read_text()
+    assert "# syntax=" not in text  # it would be fetched from a registry
+    assert re.search(r"^ARG BASE=\S+:\d+\.\d+\.\d+\S*$", text, re.MULTILINE)
+    assert set(re.findall(r"^FROM (\S+)", text, re.MULTILINE)) == {"${BASE}"}
+    assert re.findall(r"^USER (\d+):\d+$", text, re.MULTILINE)[-1] != "0"
+    assert "org.opencontainers.image.version" in text
+    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", text, re.MULTILINE)
+    for source in (word for line in copied for word in line.split()):
+        assert (ROOT / source).exists(), source
+
+
+@pytest.mark.parametrize("name", LONG_RUNNING)
+def test_services_restart_and_are_limited(name: str) -> None:
+    service = COMPOSE["services"][name]
+    assert service["restart"] == "unless-stopped"
+    assert "mem_limit" in service
+    assert "no-new-privileges:true" in service["security_opt"]
+
+
+def test_the_socket_of_the_engine_is_for_workers_alone() -> None:
+    holders = {name for name, service in COMPOSE["services"].items() if "docker.sock" in json.dumps(service)}
+    assert holders == {"worker", "worker-gpu"}
+
+
+def test_no_password_stands_in_a_file() -> None:
+    values = json.dumps([service.get("environment") for service in COMPOSE["services"].values()])
+    assert not re.search(r"PASSWORD\W+[^_]", values.replace("PASSWORD_FILE", "").replace("PASSWORD__FILE", ""))
+    assert all(secret["file"].startswith("${NAV_EVAL_SECRETS:-") for secret in COMPOSE["secrets"].values())
+
+
+def test_databases_are_not_reachable_from_outside() -> None:
+    assert COMPOSE["networks"]["backend"]["internal"] is True
+    for name in ("postgres", "redis"):
+        assert COMPOSE["services"][name]["networks"] == ["backend"]
+        assert "ports" not in COMPOSE["services"][name]
+
+
+@pytest.mark.parametrize("profiles", [(), ("gpu", "monitoring", "demo")])
+def test_docker_compose_1_29_takes_the_file(profiles: tuple[str, ...], tmp_path: Path) -> None:
+    program = shutil.which("docker-compose")
+    if program is None:
+        pytest.skip("docker-compose is not installed (Debian: apt-get install docker-compose)")
+    make_secrets(tmp_path)
+    options = [part for profile in profiles for part in ("--profile", profile)]
+    done = subprocess.run(
+        [program, *options, "config"],
+        cwd=ROOT,
+        env={"PATH": "/usr/bin:/bin", "NAV_EVAL_SECRETS": str(tmp_path / "secrets")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def make_secrets(folder: Path) -> None:
+    command = [str(ROOT / "deploy" / "secrets.sh"), str(folder / "secrets"), str(folder / "env")]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def test_secrets_are_made_once_and_are_nobody_elses(tmp_path: Path) -> None:
+    make_secrets(tmp_path)
+    before = {file.name: file.read_text() for file in (tmp_path / "secrets").iterdir()}
+    assert set(before) == set(COMPOSE["secrets"])
+    assert stat.S_IMODE((tmp_path / "secrets").stat().st_mode) == 0o700
+    assert len(set(before.values())) == len(before)
+    assert before["postgres_password"] in before["database_url"]
+    make_secrets(tmp_path)
+    assert {file.name: file.read_text() for file in (tmp_path / "secrets").iterdir()} == before
+
+
+def test_the_dashboard_is_what_its_source_says() -> None:
+    made = runpy.run_path(str(ROOT / "deploy" / "monitoring" / "dashboard.py"))
+    assert json.loads(made["TARGET"].read_text()) == made["dashboard"]()
+
+
+def test_panels_and_alerts_ask_for_what_the_gateway_tells() -> None:
+    told = (ROOT / "services" / "nav_eval_gateway" / "metrics.py").read_text()
+    asked = (ROOT / "deploy" / "monitoring" / "dashboard.py").read_text()
+    asked += (ROOT / "deploy" / "monitoring" / "alerts.yml").read_text()
+    names = {re.sub(r"_(total|bucket)$", "", name) for name in re.findall(r"\bnav_eval_\w+", asked)}
+    assert {name for name in names if f'"{name}"' not in told} == set()
