@@ -49,7 +49,7 @@ def commands() -> dict[str, set[str]]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_exist(page: Path) -> None:
     known = commands()
-    platform = {"serve", "worker", "admin", "competition", "doctor"}  # other packages add these
+    platform = {"serve", "worker", "admin", "competition", "doctor", "demo"}  # other packages add these
     for name, following in re.findall(r"^\s*nav-eval ([a-z-]+)(?: ([a-z-]+))?", page.read_text(), re.MULTILINE):
         assert name in known or name in platform, f"{page.name} uses `nav-eval {name}`"
         if known.get(name):

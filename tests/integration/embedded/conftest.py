@@ -1,3 +1,13 @@
+import socket
+
+import pytest
+
 from support.postgres import postgres_server
 
 __all__ = ["postgres_server"]
+
+
+@pytest.fixture
+def unused_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]

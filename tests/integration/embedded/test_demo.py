@@ -7,7 +7,6 @@ import socket
 import stat
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -15,7 +14,7 @@ import pytest
 from processes import end, processes_with, running, until
 
 from nav_eval.leash import nav_eval
-from nav_eval_demo.home import DATABASE, STATE
+from nav_eval_demo.home import DATABASE, STATE, DemoHome
 
 pytestmark = pytest.mark.integration
 
@@ -93,14 +92,14 @@ def played(place: Place) -> Played:
 
 
 @pytest.fixture(scope="module")
-def board(played: Played) -> Iterator[dict]:
-    """The board as a second start serves it."""
+def board(played: Played) -> dict:
+    """The board as a second start serves it, until Ctrl-C."""
     with played.place.running() as process:
         match = until(lambda: played.place.printed(r"Served at (http://\S+);"), seconds=120, what="the board")
-        url = match.group(1)
-        yield {**httpx.get(f"{url}/api/v1/competitions/demo/phases/dev/leaderboard").json(), "url": url}
+        found = httpx.get(f"{match.group(1)}/api/v1/competitions/demo/phases/dev/leaderboard").json()
         assert end(process, signal.SIGINT) == 0
     assert played.place.left() == []
+    return found
 
 
 def test_it_ends_with_a_board_and_leaves_nothing_running(played):
@@ -146,8 +145,9 @@ def test_a_second_start_shows_what_the_first_one_did(board, played):
     assert all(row["submissions"] == 1 for row in board["rows"])
 
 
-def test_two_demos_in_one_home(board, played):
-    second = played.place.run("demo", "--exit", seconds=60)
+def test_two_demos_in_one_home(played):
+    with DemoHome(played.place.home).alone():
+        second = played.place.run("demo", "--exit", seconds=60)
     assert second.returncode == 2
     assert "A demo runs in" in second.stderr
 

@@ -32,17 +32,11 @@ def by_check(findings) -> dict[str, Finding]:
     return {finding.check: finding for finding in findings}
 
 
-def free_port() -> int:
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 @pytest.fixture
-def redis_process(tmp_path: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+def redis_process(tmp_path: Path, unused_port: int) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     if shutil.which("redis-server") is None:
         pytest.skip("redis-server is not installed (Debian: apt-get install redis-server)")
-    port = free_port()
+    port = unused_port
     command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     for _ in range(100):
