@@ -6,7 +6,17 @@ rendered on the server; scripts make them livelier and are needed for nothing th
 
 from fastapi import APIRouter, FastAPI
 
-from nav_eval_gateway.pages import accounts, assets, boards, competitions, refusals, replays, submissions
+from nav_eval_gateway.pages import (
+    accounts,
+    assets,
+    boards,
+    competitions,
+    organising,
+    refusals,
+    replays,
+    submissions,
+    teams,
+)
 from nav_eval_gateway.pages.bridge import SessionBridge
 from nav_eval_gateway.settings import GatewaySettings
 
@@ -17,6 +27,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     boards.router,
     submissions.router,
     replays.router,
+    teams.router,
+    organising.router,
 )
 
 
