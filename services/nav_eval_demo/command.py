@@ -46,7 +46,11 @@ def _play(demo: "Demo", *, leave: bool) -> None:
         state = demo.home.read()
         episodes = demo.prepare()
         with serving(demo.home, port=demo.port) as server:
-            fine = demo.run(server, state, episodes)
+            try:
+                fine = demo.run(server, state, episodes)
+            except SdkError:
+                server.check()  # knows more, if it was the server that ended
+                raise
             if not leave:
                 _serve_on(demo.console, server)
     raise typer.Exit(0 if fine else 1)
@@ -81,7 +85,7 @@ class Demo:
             watched = self._submit(server, state)
         ended = watching.watch(self.console, server, watched, episodes=episodes)
         for sentence in watching.failures(ended):
-            self.console.print(sentence, style="red")
+            self.console.print(f"{sentence} (`nav-eval doctor` looks at this machine)", style="red", markup=False)
         return self._show_board(server, rows=len(watched))
 
     def _submit(self, server: Server, state: State) -> list[Watched]:

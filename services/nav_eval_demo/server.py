@@ -28,10 +28,15 @@ class Server:
     def __init__(self, process: subprocess.Popen[bytes], url: str, home: DemoHome) -> None:
         self.process, self.url, self._home = process, url, home
 
-    def check(self) -> None:
-        """Raise unless it runs."""
+    def check(self, *, stalled: bool = False) -> None:
+        """Raise unless it runs, and gets somewhere."""
         if (code := self.process.poll()) is not None:
             raise DemoError(f"The server ended with {code}. The end of {self._home.log}:\n{self._last_words()}")
+        if stalled:
+            raise DemoError(
+                "Nothing happens any more; `nav-eval doctor` looks at this machine. "
+                f"The end of {self._home.log}:\n{self._last_words()}"
+            )
 
     def wait_until_ready(self) -> None:
         last = time.monotonic() + START_SECONDS

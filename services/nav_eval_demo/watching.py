@@ -12,6 +12,8 @@ from nav_eval_demo.server import Server
 from nav_eval_sdk.client import FINAL, ChallengeClient, Submission
 
 PAUSE = 0.6
+PATIENCE = 600.0
+"""Seconds in which something must happen: a busy machine compiles for minutes, but not for ever."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,15 +31,30 @@ def watch(console: Console, server: Server, watched: Sequence[Watched], *, episo
     with bars(console) as progress:
         total = progress.add_task("all episodes", total=episodes * len(watched), state="")
         lines = [progress.add_task(one.name, total=episodes, state="") for one in watched]
+        stall = Stall()
         while True:
-            server.check()
             standing = [client.submission(one.submission_id) for client, one in zip(clients, watched, strict=True)]
+            server.check(stalled=stall.is_over([(one.status, done(one)) for one in standing]))
             for line, submission in zip(lines, standing, strict=True):
                 _show(progress, line, submission)
             progress.update(total, completed=sum(map(done, standing)))
             if all(submission.is_final for submission in standing):
                 return {one.name: submission for one, submission in zip(watched, standing, strict=True)}
             time.sleep(PAUSE)
+
+
+class Stall:
+    """Notices when nothing changes any more."""
+
+    def __init__(self, patience: float = PATIENCE) -> None:
+        self._patience = patience
+        self._last: object = None
+        self._since = time.monotonic()
+
+    def is_over(self, seen: object) -> bool:
+        if seen != self._last:
+            self._last, self._since = seen, time.monotonic()
+        return time.monotonic() - self._since > self._patience
 
 
 def bars(console: Console) -> Progress:

@@ -67,3 +67,8 @@ def processes_with(variable: str) -> list[int]:
             if variable.encode() in variables:
                 found.append(int(folder.name))
     return found
+
+
+def command_of(pid: int) -> list[str]:
+    """The words of its command line."""
+    return Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")

@@ -1,6 +1,7 @@
 """`nav-eval demo`, as somebody on a fresh machine sees it."""
 
 import json
+import os
 import re
 import signal
 import socket
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from processes import end, processes_with, running, until
+from processes import command_of, end, processes_with, running, until
 
 from nav_eval.leash import nav_eval
 from nav_eval_demo.home import DATABASE, STATE, DemoHome
@@ -180,6 +181,18 @@ def test_interrupted_it_leaves_nothing_running_and_goes_on_later(tmp_path, playe
         assert again.returncode == 0, again.stdout + again.stderr
         assert [player["submission"] for player in place.state["players"]] == before, "nothing is handed in twice"
         assert again.stdout.count("replayed") == 4
+
+
+def test_a_server_that_dies_is_told_with_its_last_words(tmp_path, played):
+    place = Place(tmp_path / "place")
+    (place.folder / "data").symlink_to(played.place.folder / "data")
+    with place.running("--exit") as process:
+        until(lambda: place.printed("have submitted"), seconds=120, what="the submissions")
+        (server,) = (pid for pid in place.left() if "serve" in command_of(pid))
+        os.kill(server, signal.SIGKILL)
+        assert process.wait(timeout=60) == 2
+    assert "The server ended with -9" in place.log.read_text()
+    until(lambda: place.left() == [], seconds=60, what="the end of all processes")
 
 
 def damaged_memory(home: Path) -> None:

@@ -4,6 +4,7 @@ import io
 import os
 import socket
 import stat
+import time
 
 import pytest
 from rich.console import Console
@@ -13,7 +14,7 @@ from nav_eval_demo.home import DATABASE, STATE, DemoHome, Player, State
 from nav_eval_demo.server import listening_from
 from nav_eval_demo.table import board_table
 from nav_eval_demo.teams import new_players
-from nav_eval_demo.watching import done, failures
+from nav_eval_demo.watching import Stall, done, failures
 from nav_eval_sdk.client import Submission
 
 
@@ -135,6 +136,17 @@ def test_what_is_not_proven_and_not_measured_says_so():
 )
 def test_progress_before_there_is_any(document, expected):
     assert done(Submission("id", "queued", document)) == expected
+
+
+def test_a_stall_is_noticed_and_a_change_ends_it():
+    stall = Stall(patience=0.0)
+    stall.is_over(["queued"])
+    time.sleep(0.01)
+    assert stall.is_over(["queued"])
+    stall = Stall(patience=60.0)
+    assert not stall.is_over(["queued"])
+    assert not stall.is_over(["queued"])
+    assert not stall.is_over(["running"])
 
 
 def test_a_failure_is_told_with_its_reason():
