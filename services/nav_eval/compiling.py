@@ -34,3 +34,16 @@ def _digest(package: Path) -> str:
     for file in sorted(package.glob("*.py")):
         digest.update(file.read_bytes())
     return digest.hexdigest()[:12]
+
+
+def entry_for(function: Callable[..., Any], *like: object) -> Callable[..., Any]:
+    """The machine code of a compiled function for arguments of these types.
+
+    A call skips numba's look at the types, which takes longer than a short function itself. Nothing checks
+    the types any more: give it no others, ever.
+    """
+    dispatcher: Any = function
+    type_of: Any = numba.typeof
+    types = tuple(type_of(argument) for argument in like)
+    dispatcher.compile(types)
+    return cast(Callable[..., Any], dispatcher.get_overload(types))

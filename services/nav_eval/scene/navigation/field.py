@@ -10,6 +10,7 @@ more. What is settled never changes, so the answers are the same bits in whateve
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,6 +42,9 @@ RECORD = np.dtype(
 )
 
 
+Goal = tuple[int, float, float, float]  #: (quad, u, v, height)
+
+
 class Field(NamedTuple):
     """The state of a search from a set of goals; what is settled is final."""
 
@@ -52,12 +56,13 @@ class Field(NamedTuple):
     """The nodes that are next, in the same records."""
 
 
-def new_field(surface: Surface, graph: Graph, goals: NDArray[np.float64], quads: NDArray[np.int32]) -> Field:
-    """The field of a set of goals, given as rows (u, v, –, height) and the quads that they are in."""
+def new_field(surface: Surface, graph: Graph, goals: Sequence[Goal]) -> Field:
+    """The field of a set of goals on the surface."""
     nodes = np.zeros(len(surface.i) + len(goals), dtype=RECORD)  # takes memory only where it is touched
     queue = Queue(nodes, np.full(BUCKETS, NONE, dtype=np.int32), np.zeros(2, dtype=np.int64))
-    field = Field(nodes, goals, queue)
-    _begin(surface, graph, field, quads)
+    places = np.array([(u, v, 0.0, height) for _, u, v, height in goals], dtype=np.float64).reshape(-1, 4)
+    field = Field(nodes, places, queue)
+    _begin(surface, graph, field, np.array([quad for quad, *_ in goals], dtype=np.int32))
     return field
 
 

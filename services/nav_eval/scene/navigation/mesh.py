@@ -5,16 +5,19 @@ and remembers the distance fields it has made.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nav_eval.compiling import entry_for
 from nav_eval.dataset.episode import Vec3
 from nav_eval.errors import NavigationError
 from nav_eval.scene.navigation import walking
-from nav_eval.scene.navigation.field import Field, distance_from, new_field
+from nav_eval.scene.navigation.field import Field, Goal, distance_from, new_field
 from nav_eval.scene.navigation.graph import Graph, make_graph
 from nav_eval.scene.navigation.ground import Seed, StepResult, goals_of
 from nav_eval.scene.navigation.islands import Island
@@ -31,6 +34,8 @@ HEIGHT_ERROR, SIDEWAYS_ERROR = 0.5, 0.01
 
 FIELD_BYTES = 1 << 28  #: distance fields that one mesh remembers
 
+_SOMEWHERE = (0.0, 0.0, 0.0)  #: a point, where only its type counts
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeshField:
@@ -40,21 +45,22 @@ class MeshField:
     goals: tuple[Vec3, ...]
     _graph: Graph
     _field: Field
+    _ask: Callable[..., Any]  #: `distance_from` for exactly these types
 
     def distance(self, position: Vec3) -> float:
         """Geodesic metres from a position; infinity when there is no way."""
-        found, metres, _ = distance_from(self.mesh.surface, self._graph, self._field, _floats(position))
+        found, metres, _ = self._ask(self.mesh.surface, self._graph, self._field, _floats(position))
         if not found:
             snapped = self.mesh.snap_point(position)
             return math.inf if snapped is None else self.distance(snapped)
-        return metres
+        return float(metres)
 
     def path(self, position: Vec3) -> list[Vec3]:
         """The corners of the way from a position to its nearest goal; empty when there is none."""
         start = position if self.mesh.is_navigable(position) else self.mesh.snap_point(position)
         if start is None:
             return []
-        _, metres, corner = distance_from(self.mesh.surface, self._graph, self._field, _floats(start))
+        _, metres, corner = self._ask(self.mesh.surface, self._graph, self._field, _floats(start))
         if math.isinf(metres):
             return []
         points, nodes = [start], len(self.mesh.surface.i)
@@ -68,7 +74,7 @@ class MeshField:
         return self._field.nodes.nbytes
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class NavigationMesh:
     """Where an agent of one shape can go in one scene."""
 
@@ -77,19 +83,27 @@ class NavigationMesh:
     islands: tuple[Island, ...]  #: every part that was found, the ground first; dropped ones have no index
     _fields: dict[tuple[Vec3, ...], MeshField] = field(default_factory=dict, repr=False)  #: oldest first
     _quads: dict[int, NDArray[np.int64]] = field(default_factory=dict, repr=False)  #: of islands that were drawn from
-    _graphs: list[Graph] = field(default_factory=list, repr=False)  #: one, once somebody has asked for it
+    stored_graph: Graph | None = field(default=None, repr=False)  #: where it need not be made any more
 
     @property
     def area(self) -> float:
         """m² of all parts that may be walked on."""
         return sum(island.area for island in self.islands if island.index is not None)
 
-    @property
+    @cached_property
     def graph(self) -> Graph:
-        """What distance fields need; made once."""
-        if not self._graphs:
-            self._graphs.append(make_graph(self.surface))
-        return self._graphs[0]
+        """What distance fields need."""
+        return self.stored_graph or make_graph(self.surface)
+
+    @cached_property
+    def _step(self) -> Callable[..., Any]:
+        """`walking.step` for exactly these types."""
+        return entry_for(walking.step, self.surface, _SOMEWHERE, _SOMEWHERE[:2], True)
+
+    @cached_property
+    def _ask(self) -> Callable[..., Any]:
+        """`distance_from` for exactly these types: all fields of a mesh have the same."""
+        return entry_for(distance_from, self.surface, self.graph, new_field(self.surface, self.graph, []), _SOMEWHERE)
 
     def is_navigable(self, point: Vec3) -> bool:
         return self._standing(_floats(point)) is not None
@@ -110,7 +124,9 @@ class NavigationMesh:
         return index if index >= 0 else None
 
     def try_step(self, start: Vec3, end: Vec3, *, sliding: bool) -> StepResult:
-        found, x, y, z, collided = walking.step(self.surface, _floats(start), (float(end[0]), float(end[2])), sliding)
+        found, x, y, z, collided = self._step(
+            self.surface, _floats(start), (float(end[0]), float(end[2])), bool(sliding)
+        )
         if found:
             return StepResult((x, y, z), collided)
         snapped = self.snap_point(start)
@@ -182,13 +198,10 @@ class NavigationMesh:
             dropped = self._fields.pop(key, None)
             total -= dropped.nbytes if dropped else 0
 
-    def _make_field(self, goals: Iterable[Vec3]) -> MeshField:
-        snapped = [place for place in map(self.snap_point, goals) if place is not None]
-        located = [self._locate(place) for place in snapped]
-        rows = [(u, v, 0.0, place[1]) for (_, u, v), place in zip(located, snapped, strict=True)]
-        places = np.array(rows, dtype=np.float64).reshape(-1, 4)
-        quads = np.array([quad for quad, _, _ in located], dtype=np.int32)
-        return MeshField(self, tuple(snapped), self.graph, new_field(self.surface, self.graph, places, quads))
+    def _make_field(self, points: Iterable[Vec3]) -> MeshField:
+        snapped = tuple(place for place in map(self.snap_point, points) if place is not None)
+        goals: list[Goal] = [(*self._locate(place), place[1]) for place in snapped]
+        return MeshField(self, snapped, self.graph, new_field(self.surface, self.graph, goals), self._ask)
 
 
 def _floats(point: Vec3) -> Vec3:

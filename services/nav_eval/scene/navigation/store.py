@@ -57,7 +57,7 @@ def load_mesh(path: Path) -> NavigationMesh:
         _check(surface, graph)
         islands = tuple(Island(**{**part, "verdict": Verdict(part["verdict"])}) for part in about["islands"])
         shape = AgentShape(**about["shape"])
-        return NavigationMesh(surface=surface, shape=shape, islands=islands, _graphs=[graph])
+        return NavigationMesh(surface=surface, shape=shape, islands=islands, stored_graph=graph)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise NavigationError(
             f"{path} is not a whole navigation mesh ({error}); delete it, it will be made again."
