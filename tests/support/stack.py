@@ -100,10 +100,12 @@ class Stack:
         query = select(EpisodeRow).where(EpisodeRow.submission_id == submission, EpisodeRow.status.is_not(None))
         return self.read(lambda session: len(session.scalars(query).all()))
 
-    def episodes(self, submission: UUID) -> dict[str, dict[str, Any]]:
+    def rows(self, submission: UUID) -> list[EpisodeRow]:
         query = select(EpisodeRow).where(EpisodeRow.submission_id == submission).order_by(EpisodeRow.position)
-        rows = self.read(lambda session: session.scalars(query).all())
-        return {row.episode_id: json.loads(row.outcome) for row in rows if row.outcome}
+        return list(self.read(lambda session: session.scalars(query).all()))
+
+    def episodes(self, submission: UUID) -> dict[str, dict[str, Any]]:
+        return {row.episode_id: json.loads(row.outcome) for row in self.rows(submission) if row.outcome}
 
     def scores(self, submission: UUID) -> dict[str, tuple[float | None, ...]]:
         """Every number of the submission's row."""
@@ -126,6 +128,18 @@ class Stack:
 
     def log(self, name: str = "w1") -> str:
         return (self.folder / f"{name}.log").read_text(errors="replace")
+
+    def assert_same(self, submission: UUID, reference: Mapping[str, Any]) -> None:
+        """Bit for bit what `nav-eval evaluate` computes, clocks aside; each episode once."""
+        numbers = self.scores(submission)
+        for metric, statistics in reference["aggregated"].items():
+            stated = tuple(statistics[key] for key in ("mean", "std", "ci_low", "ci_high", "count"))
+            assert numbers[metric] == stated, metric
+        results = self.episodes(submission)
+        assert set(results) == set(reference["by_episode"])
+        for episode, line in reference["by_episode"].items():
+            for key in ("status", "metrics", "num_steps", "subtasks"):
+                assert results[episode].get(key) == line.get(key), (episode, key)
 
     # Workers
 

@@ -6,7 +6,7 @@ Every runtime starts this same program, in a container or not. It knows no datab
 secret: what it is given is the order, what it gives back are messages on standard output
 (`shard_protocol`). Private parts of the episodes stay here; agents get `PublicEpisode`s.
 
-An agent that is gone ends the program, because whoever started the agent may start it again; what
+An agent that is gone or hangs ends the program, because whoever started the agent may start it again; what
 was in hand is told as the agent's failure first.
 """
 
@@ -53,8 +53,8 @@ from nav_eval.evaluation.shard_protocol import (
 from nav_eval.simulator.base import SimulatorSetup
 
 BEAT_SECONDS = 2.0
-_FATAL = frozenset({Cause.AGENT_CRASH, Cause.AGENT_OOM, Cause.AGENT_TIMEOUT})
-"""Failures after which the agent may be gone."""
+_MAYBE_GONE = frozenset({Cause.AGENT_CRASH, Cause.AGENT_OOM})
+"""Failures after which the agent's process may have ended; or it was an error in the agent's code, and it goes on."""
 
 
 class Outlet:
@@ -128,8 +128,15 @@ class Shard:
             self._failed = self._failed or result
             return
         self._outlet.say(Played(line=msgspec.Raw(encode(result))))
-        if result.cause in _FATAL and client.health_check() is Health.UNREACHABLE:
+        if self._is_gone(result, client):
             self._gone = self._gone or result
+
+    @staticmethod
+    def _is_gone(result: EpisodeResult, client: AgentClient) -> bool:
+        """Whether the agent cannot be asked to play the next episode; one that did not answer may never answer."""
+        if result.cause == Cause.AGENT_TIMEOUT:
+            return True
+        return result.cause in _MAYBE_GONE and client.health_check() is Health.UNREACHABLE
 
     def _ready(self, description: AgentDescription, episodes: TaskDataset, *, at_once: int) -> Ready:
         about = {**description.metadata, "name": description.name, "version": description.version}

@@ -74,7 +74,7 @@ def _try(shop: Workshop, hold: Hold, brief: Brief, *, benchmark: BenchmarkConfig
         try:
             return _listen(play, began, patience=_patience(brief, benchmark))
         finally:
-            if words := play.pair.take_log():
+            if words := play.words + play.pair.take_log():
                 shop.blobs.put(places.agent_log(brief.submission_id), words)
 
 
@@ -86,12 +86,12 @@ def _patience(brief: Brief, benchmark: BenchmarkConfig) -> float:
 def _listen(play: Play, began: float, *, patience: float) -> Verdict:
     outcome: Outcome | None = None
     ready_at = ended_at = 0.0
-    for line in play.episodes():
+    for finished in play.episodes():
         now = time.monotonic()
         if play.ready is not None and not ready_at:
             ready_at = now
-        if line is not None:
-            outcome, ended_at = msgspec.json.decode(line, type=Outcome), now
+        if finished is not None:
+            outcome, ended_at = msgspec.json.decode(finished.line, type=Outcome), now
         elif ready_at and outcome is None and now - ready_at > patience:
             break
     if outcome is not None and outcome.cause is not None:

@@ -2,8 +2,11 @@
 
 import logging
 import shutil
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from queue import SimpleQueue
+from typing import NamedTuple
 
 import msgspec
 
@@ -18,6 +21,8 @@ from nav_eval_worker.runtime.base import Pair, ShardWork
 from nav_eval_worker.workshop import Workshop
 
 log = logging.getLogger(__name__)
+
+MOST_WORDS = 1 << 20
 
 _LOST_TOUCH = frozenset({Cause.AGENT_CRASH, Cause.AGENT_START_TIMEOUT, Cause.AGENT_TIMEOUT})
 """What a simulator says of an agent that is gone; the one who started the agent knows better why."""
@@ -50,26 +55,37 @@ def playing(
         shutil.rmtree(folder, ignore_errors=True)
 
 
+class Finished(NamedTuple):
+    """An episode that has ended."""
+
+    line: bytes
+    """Of episodes.jsonl."""
+    words: bytes
+    """What the agent printed meanwhile."""
+
+
 class Play:
     """A pair that is being listened to."""
 
     def __init__(self, pair: Pair, hold: Hold) -> None:
         self.pair = pair
         self.ready: Ready | None = None
+        self.words = b""
+        """All that the agent printed, as far as it was heard."""
         self.failure: AgentFailure | None = None
         """Why it ended, once `episodes` has; None if everything was played."""
         self._hold = hold
 
-    def episodes(self) -> Iterator[bytes | None]:
-        """Each episode's line of episodes.jsonl as it ends; None is a sign of life. `LeaseLost` when it is not ours."""
+    def episodes(self) -> Iterator[Finished | None]:
+        """Each episode as it ends; None is a sign of life. `LeaseLost` when it is not ours any more."""
         ended: Ended | None = None
-        for message in self.pair.messages():
-            self._hold.heard()
+        for message, words in self._heard():
+            self.words = (self.words + words)[:MOST_WORDS]
             match message:
                 case Ended():
                     ended = message
                 case Played(line=line):
-                    yield self._with_true_cause(bytes(line))
+                    yield Finished(self._with_true_cause(bytes(line)), words)
                 case _:
                     self._greet(message)
                     yield None
@@ -77,6 +93,29 @@ class Play:
                 return
         self._hold.check()
         self.failure = self._failure(ended)
+
+    def _heard(self) -> Iterator[tuple[Message, bytes]]:
+        """Messages with what the agent printed up to them.
+
+        A thread takes them as they come, however long it takes to write down the one before: neither does
+        the simulator wait for a database, nor is it thought silent because we were busy.
+        """
+        inbox: SimpleQueue[tuple[Message, bytes] | Exception | None] = SimpleQueue()
+
+        def listen() -> None:
+            try:
+                for message in self.pair.messages():
+                    self._hold.heard()
+                    inbox.put((message, b"" if isinstance(message, Beat) else self.pair.take_log()))
+                inbox.put(None)
+            except Exception as error:  # noqa: BLE001 - raised again where it can be answered
+                inbox.put(error)
+
+        threading.Thread(target=listen, name="simulator", daemon=True).start()
+        while (item := inbox.get()) is not None:
+            if isinstance(item, Exception):
+                raise item
+            yield item
 
     def _greet(self, message: Message) -> None:
         """An agent that dies before it ever answered is not waited for."""

@@ -15,11 +15,13 @@ from nav_eval_store import places, work
 from nav_eval_store.tally import Outcome
 from nav_eval_worker.holding import GivenBack, Hold
 from nav_eval_worker.jobs.briefing import Brief, benchmark_of, brief_for
-from nav_eval_worker.jobs.playing import Play, playing
+from nav_eval_worker.jobs.playing import Finished, Play, playing
 from nav_eval_worker.workshop import Workshop
 
-SETBACKS = 3
-"""Starts in a row that bring no finished episode, until an agent is given up."""
+FALSE_STARTS = 3
+"""Starts in a row after which the agent never answered, until it is given up."""
+SETBACKS = 10
+"""Starts in a row that bring no completed episode, until it is given up."""
 USAGE = "usage"
 
 
@@ -27,14 +29,15 @@ def run_shard(shop: Workshop, hold: Hold) -> None:
     """All episodes have a result afterwards; `AgentFailure` says why the rest has none."""
     brief = brief_for(shop, hold.lease.submission_id)
     benchmark = benchmark_of(shop, brief)
-    setbacks = 0
+    setbacks = false_starts = 0
     while left := shop.insist(lambda session: work.unfinished(session, hold.lease.job_id)):
         sitting = _Sitting(shop, hold, brief)
         failure = sitting.play(benchmark, left)
         if failure is None:
             break
         setbacks = 0 if sitting.completed else setbacks + 1
-        if failure.cause.is_ours or setbacks == SETBACKS:
+        false_starts = 0 if sitting.answered else false_starts + 1
+        if failure.cause.is_ours or setbacks == SETBACKS or false_starts == FALSE_STARTS:
             raise failure
     shop.insist(lambda session: work.finish_shard(session, hold.lease))
 
@@ -44,6 +47,7 @@ class _Sitting:
 
     def __init__(self, shop: Workshop, hold: Hold, brief: Brief) -> None:
         self._shop, self._hold, self._brief = shop, hold, brief
+        self.answered = False  #: the agent was ready to play
         self.completed = 0  #: episodes that came to their end
 
     def play(self, benchmark: BenchmarkConfig, episode_ids: list[str]) -> AgentFailure | None:
@@ -58,19 +62,17 @@ class _Sitting:
         return play.failure
 
     def _listen(self, play: Play) -> None:
-        greeted = False
-        for line in play.episodes():
-            if play.ready is not None and not greeted:
-                greeted = True
-                play.pair.take_log()  # how it starts, the canary has shown
-            if line is not None:
-                self._record(line, play.pair.take_log())
+        for finished in play.episodes():
+            self.answered = play.ready is not None
+            if finished is not None:
+                self._record(finished)
                 self._stop_if_asked()
-        if play.failure is not None and not greeted:
+        if play.failure is not None and play.ready is None:  # how it starts otherwise, the canary has shown
             self._shop.blobs.put(places.agent_log(self._brief.submission_id), play.pair.take_log())
 
-    def _record(self, line: bytes, words: bytes) -> None:
+    def _record(self, finished: Finished) -> None:
         """Blobs first: a row that names one can be trusted."""
+        line, words = finished
         outcome = msgspec.json.decode(line, type=Outcome)
         submission, episode = self._brief.submission_id, outcome.episode_id
         replay = self._shop.blobs.put(places.replay(submission, episode), line)

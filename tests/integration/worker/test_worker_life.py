@@ -1,0 +1,141 @@
+"""Real workers, real agents: what a team and an organiser get to see."""
+
+import json
+import time
+
+import pytest
+
+from nav_eval_store import boards, organising, places, ranking, workers
+from nav_eval_store.causes import Cause
+from nav_eval_store.lifecycle import State
+from nav_eval_store.messages import Broker, send, sender
+from nav_eval_store.models import TeamKind
+from nav_eval_store.recovery import untold
+from nav_eval_store.viewing import ORGANISER
+from support.challenge import TEST
+from support.stack import Stack, pids_with
+from support.worker import agent_source, image_archive
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_a_submission_scores_what_the_command_line_says(make_stack, reference, kind: str) -> None:
+    stack: Stack = make_stack(kind, verify="all")
+    submission = stack.submit(stack.team("ada"))
+    with stack.worker():
+        ended = stack.completed(submission)
+    stack.assert_same(submission, reference)
+    assert ended.canary["passed"]
+    assert ended.canary["seconds"] < 60
+    assert ended.canary["agent"]["name"] == "Walker"
+    assert ended.provenance["digests"]["rules"] == reference["digests"]["rules"]
+    assert ended.provenance["digests"]["episodes"] == reference["digests"]["episodes"]
+    assert ended.provenance["verification"] == {"episodes": 4, "steps": 48, "equal": True}
+    assert ended.provenance["usage"]["memory_bytes"] > 1 << 20
+    assert ended.provenance["usage"]["cpu_seconds"] > 0
+    _check_files(stack, submission, reference)
+    with stack.database.read() as session:
+        board = boards.leaderboard(session, stack.phase(session), ORGANISER)
+        assert [(row.rank, row.verified_at is not None) for row in board.rows] == [(1, True)]
+        assert [worker.stopped_at is not None for worker in session.query(workers.Worker)] == [True]
+    assert pids_with(str(stack.folder)) == set()
+
+
+def _check_files(stack: Stack, submission, reference) -> None:
+    """Logs and replays are where the gateway looks for them; what belongs to the test set is not in artifacts."""
+    assert stack.blobs.get(places.agent_log(submission)).startswith(b"starting\n")
+    logs = [stack.blobs.get(log.key) for log in stack.blobs.list(places.episode_logs(submission))]
+    assert b"".join(logs) == b"reset\n" * 4
+    replay = json.loads(stack.blobs.get(places.replay(submission, "b")))
+    assert replay["trajectory"] == reference["by_episode"]["b"]["trajectory"]
+    assert replay["action_digest"] == reference["by_episode"]["b"]["action_digest"]
+    results = json.loads(stack.blobs.get(places.artifact(submission, "results.json")))
+    for metric, statistics in reference["aggregated"].items():
+        assert results["aggregated"][metric] == statistics
+    shown = b"".join(stack.blobs.get(places.artifact(submission, name)) for name in ("results.json", "episodes.jsonl"))
+    for secret in (b"room", b"shortest_path", b"instruction_length", b"trajectory", b"ground_truth", b"data_path"):
+        assert secret not in shown.replace(b'"benchmark": "Room"', b""), secret
+
+
+def test_the_oracle_runs_without_an_image_and_is_an_upper_bound(make_stack) -> None:
+    oracle = {"name": "Oracle", "agent": "baseline:oracle", "privileged": True}
+    stack: Stack = make_stack("sqlite", baselines=[oracle, {"name": "Forward", "agent": "baseline:forward"}])
+    with stack.database.begin() as session:
+        started = [row.id for row in organising.run_baselines(session, stack.phase(session), actor=TEST)]
+    human = stack.submit(stack.team("ada"))
+    with stack.worker("w1", "--beat", "--concurrency", "2"):
+        for submission in (*started, human):
+            stack.completed(submission)
+        stack.wait_until(lambda: not stack.read(ranking.unranked_phases), what="Ranking")
+    with stack.database.read() as session:
+        rows = {row.team: row for row in boards.leaderboard(session, stack.phase(session), ORGANISER).rows}
+    assert {name: row.kind for name, row in rows.items()} == {
+        "Oracle": TeamKind.UPPER_BOUND,
+        "Forward": TeamKind.BASELINE,
+        "ada": TeamKind.TEAM,
+    }
+    assert rows["Oracle"].rank is None
+
+
+REFUSED = {
+    "no image": (b"this is no tar" * 100, Cause.IMAGE_INVALID, "archive"),
+    "exits": (image_archive("raise SystemExit(3)"), Cause.AGENT_CRASH, "exit code 3"),
+    "never serves": (image_archive("import time; time.sleep(60)"), Cause.AGENT_START_TIMEOUT, "after 8 s"),
+    "no program": (image_archive(command=("no-such-program",)), Cause.AGENT_CRASH, "no-such-program"),
+    "wrong action": (image_archive(agent_source("return 'fly'")), Cause.PROTOCOL_ERROR, "fly"),
+    "hangs": (image_archive(agent_source("time.sleep(60)")), Cause.AGENT_TIMEOUT, "No reply"),
+    "no memory": (
+        image_archive(agent_source("print('MemoryError', flush=True); os._exit(1)")),
+        Cause.AGENT_OOM,
+        "exit code 1",
+    ),
+}
+
+
+def test_the_first_verdict_says_what_is_wrong(make_stack) -> None:
+    stack: Stack = make_stack("sqlite", limits={"start_seconds": 8, "step_seconds": 3, "log_kb": 4})
+    submissions = {name: stack.submit(stack.team(name), archive) for name, (archive, _, _) in REFUSED.items()}
+    stack.run_once()
+    for name, (_, cause, words) in REFUSED.items():
+        ended = stack.get(submissions[name])
+        assert (ended.state, ended.cause) == (State.FAILED, cause), (name, ended.detail)
+        assert words in (ended.detail or ""), name
+    assert pids_with(str(stack.folder)) == set()
+
+
+@pytest.mark.parametrize(
+    ("act", "cause", "words"),
+    [("os._exit(7)", "agent_crash", "exit code 7"), ("time.sleep(60)", "agent_timeout", "No reply")],
+)
+def test_an_agent_that_fails_now_and_then_loses_those_episodes_only(
+    make_stack, reference, act: str, cause: str, words: str
+) -> None:
+    """It dies, or hangs, in the second episode of each of its lives; the canary is a life of one episode."""
+    source = agent_source(f"Walker.lives > 1 and self.steps > 3 and {act}").replace(
+        "self.steps, self.episode = 0, episode", "self.steps = 0; Walker.lives = getattr(Walker, 'lives', 0) + 1"
+    )
+    stack: Stack = make_stack("sqlite", limits={"step_seconds": 3, "log_kb": 4})
+    submission = stack.submit(stack.team("ada"), image_archive(source))
+    stack.run_once()
+    stack.completed(submission)
+    results = stack.episodes(submission)
+    assert [result.get("cause") for result in results.values()] == [None, cause, None, cause]
+    assert words in results["b"]["detail"]
+    assert results["b"]["num_steps"] == 3
+    assert results["c"]["metrics"] == reference["by_episode"]["c"]["metrics"]
+
+
+def test_a_message_is_heard_at_once_and_ten_of_them_mean_the_same(make_stack) -> None:
+    """The worker never looks by itself here: all it does, it does because the bell rang."""
+    stack: Stack = make_stack()
+    with stack.worker("w1", "--concurrency", "1", NAV_EVAL_WORKER_LOOK="3600"):
+        stack.wait_until(lambda: len(stack.read(workers.alive)) == 1)
+        time.sleep(1.0)  # its first look, at nothing
+        submission = stack.submit(stack.team("ada"), b"no image")
+        bell = sender(Broker(stack.environment["NAV_EVAL_BROKER"]))
+        told = stack.database.run(lambda session: untold(session, submission))
+        for _ in range(10):
+            send(bell, told)
+        assert stack.wait(submission, seconds=15).cause is Cause.IMAGE_INVALID
+    assert len(stack.leases(submission)) == 1
