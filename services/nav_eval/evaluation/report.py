@@ -116,16 +116,3 @@ def read_header(path: Path) -> ReportHeader:
 def read_report_episodes(path: Path) -> list[EpisodeResult]:
     """The episodes inside a results.json."""
     return jsonl.read_document(path, _Episodes).episodes
-
-
-class _Mean(msgspec.Struct, frozen=True):
-    mean: float | None
-
-
-class _Aggregated(msgspec.Struct, frozen=True):
-    aggregated: dict[str, _Mean]
-
-
-def read_aggregated(path: Path) -> dict[str, float | None]:
-    """The means that a results.json states."""
-    return {name: entry.mean for name, entry in jsonl.read_document(path, _Aggregated).aggregated.items()}

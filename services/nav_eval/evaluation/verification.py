@@ -5,7 +5,7 @@ episode comes out bit for bit, and if the metrics, the raw quantities and the re
 clock is the one thing that is not compared.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,14 @@ from nav_eval.dataset.dataset import TaskDataset
 from nav_eval.dataset.episode import Episode
 from nav_eval.errors import NavEvalError
 from nav_eval.evaluation.action_log import ActionLog, logged, logged_poses, same_place
-from nav_eval.evaluation.aggregation import FinalAggregator, is_scored
+from nav_eval.evaluation.aggregation import FinalAggregator, is_scored, metric_names
 from nav_eval.evaluation.episodes import load_episodes
-from nav_eval.evaluation.report import read_aggregated
+from nav_eval.evaluation.report import Counts
 from nav_eval.evaluation.results import EpisodeResult
 from nav_eval.evaluation.run_folder import Manifest, RunFolder
 from nav_eval.evaluation.runs import REPORT_FILE
+from nav_eval.evaluation.scoring.board import long_horizon_scores
+from nav_eval.jsonl import read_document
 from nav_eval.simulator.backends import open_simulator
 from nav_eval.simulator.base import Simulator, SimulatorSetup
 from nav_eval.tasks import Moved, Progress, Task
@@ -54,6 +56,7 @@ class VerificationReport:
     """What was checked, and what differs."""
 
     episodes: int = 0
+    missing: int = 0  #: episodes of the run that have no result: it was cut off, or somebody left them out
     steps: int = 0
     differences: list[Difference] = field(default_factory=list)
 
@@ -63,7 +66,8 @@ class VerificationReport:
 
     def summary(self) -> str:
         if self.equal:
-            return f"Verified: {self.episodes} episodes, {self.steps} steps, everything is equal."
+            partial = f" The run is not complete: {self.missing} episodes have no result." if self.missing else ""
+            return f"Verified: {self.episodes} episodes, {self.steps} steps, everything is equal.{partial}"
         lines = "\n".join(f"  {difference}" for difference in self.differences)
         return f"NOT verified: {len(self.differences)} differences in {self.episodes} episodes.\n{lines}"
 
@@ -80,8 +84,10 @@ def verify(
     report.differences += _digest_differences(manifest, benchmark, episodes)
     results = folder.results()
     report.differences += _set_differences(manifest, results)
+    report.missing = len(set(manifest.episode_ids) - {result.episode_id for result in results})
     task = build_task(benchmark.task, benchmark.evaluation)
-    with open_simulator(SimulatorSetup(benchmark=benchmark, cache=cache, pictures=False)) as simulator:
+    setup = SimulatorSetup(benchmark=benchmark, cache=cache, pictures=False, run_seed=manifest.run_seed)
+    with open_simulator(setup) as simulator:
         for result in results[:limit]:
             if result.episode_id not in episodes.episode_ids:
                 continue
@@ -90,7 +96,7 @@ def verify(
             report.episodes, report.steps = report.episodes + 1, report.steps + result.num_steps
             on_episode(result.episode_id)
     if (run / REPORT_FILE).exists():
-        report.differences += _report_differences(run / REPORT_FILE, results)
+        report.differences += _report_differences(run / REPORT_FILE, manifest, results)
     return report
 
 
@@ -158,6 +164,9 @@ class Replay:
                 yield self._difference(name, str(result.metrics.get(name)), str(value))
         if _plain(result.subtasks) != _plain(worth.subtasks):
             yield self._difference("subtasks", str(_plain(result.subtasks)), str(_plain(worth.subtasks)))
+        drawn = self._simulator.randomization
+        if _plain(result.randomization) != _plain(drawn):
+            yield self._difference("randomization", str(result.randomization), str(drawn))
         if result.cause is None and not progress.over:
             yield self._difference("status", result.status, "not over after the last action")
 
@@ -194,13 +203,34 @@ def _set_differences(manifest: Manifest, results: list[EpisodeResult]) -> Iterat
         yield Difference(where=f"episode {name!r}", what="lines", stated=str(played.count(name)), found="1")
 
 
-def _report_differences(report: Path, results: list[EpisodeResult]) -> Iterator[Difference]:
-    """The means of results.json must be those of the lines."""
+class _Mean(msgspec.Struct):
+    mean: float | None
+
+
+class _Stated(msgspec.Struct):
+    """What a results.json states that must follow from the run."""
+
+    digests: dict[str, str]
+    counts: Counts
+    aggregated: dict[str, _Mean]
+    scores: dict[str, float | None] = {}
+
+
+def _report_differences(file: Path, manifest: Manifest, results: list[EpisodeResult]) -> Iterator[Difference]:
+    """The digests of results.json must be those of the run, its counts, means and scores those of the lines."""
     scored = [result for result in results if is_scored(result)]
-    stated = read_aggregated(report)
-    found = FinalAggregator().statistics(scored, stated)
-    for name, statistics in found.items():
-        if stated[name] != statistics.mean:
-            yield Difference(
-                where=report.name, what=f"mean of {name}", stated=str(stated[name]), found=str(statistics.mean)
-            )
+    stated = read_document(file, _Stated)
+    yield from _unequal(file, "digest of ", stated.digests, manifest.digests)
+    counts = {"episodes": stated.counts.episodes, "scored episodes": stated.counts.scored}
+    yield from _unequal(file, "number of ", counts, {"episodes": len(results), "scored episodes": len(scored)})
+    means = {name: entry.mean for name, entry in stated.aggregated.items()}
+    found = FinalAggregator().statistics(scored, metric_names(results))
+    yield from _unequal(file, "mean of ", means, {name: statistics.mean for name, statistics in found.items()})
+    yield from _unequal(file, "score ", stated.scores, long_horizon_scores(manifest.config, scored))
+
+
+def _unequal(file: Path, what: str, stated: Mapping[str, object], found: Mapping[str, object]) -> Iterator[Difference]:
+    for name in sorted({**stated, **found}):
+        if stated.get(name, "missing") != found.get(name, "missing"):
+            one, other = (str(values.get(name, "missing")) for values in (stated, found))
+            yield Difference(where=file.name, what=f"{what}{name}", stated=one, found=other)

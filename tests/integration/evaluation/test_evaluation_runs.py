@@ -153,7 +153,13 @@ def better_subtask(line: dict[str, Any]) -> None:
     line["subtasks"][0]["navigation_error"] = 0.01
 
 
-@pytest.mark.parametrize("change", [raise_score, move_a_point, change_an_action, drop_the_end, better_subtask])
+def easier_world(line: dict[str, Any]) -> None:
+    line["randomization"] = {"level": 0}
+
+
+@pytest.mark.parametrize(
+    "change", [raise_score, move_a_point, change_an_action, drop_the_end, better_subtask, easier_world]
+)
 def test_tampering_is_found(
     change: Callable[[dict[str, Any]], None], room_benchmark: MakeBenchmark, tmp_path: Path
 ) -> None:
@@ -175,13 +181,46 @@ def test_a_changed_rule_is_found(room_benchmark: MakeBenchmark, tmp_path: Path) 
     assert "digest of rules" in verify(out, cache=tmp_path / "cache").summary()
 
 
-def test_a_changed_mean_is_found(room_benchmark: MakeBenchmark, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("keys", "value", "found"),
+    [
+        (("aggregated", "tar", "mean"), 1.0, "mean of tar"),
+        (("scores", "tar"), 1.0, "score tar"),
+        (("counts", "episodes"), 40, "number of episodes"),
+        (("digests", "rules"), "sha256:00", "digest of rules"),
+        (("aggregated", "made_up"), {"mean": 1.0}, "mean of made_up"),
+    ],
+)
+def test_a_changed_report_is_found(
+    keys: tuple[str, ...], value: object, found: str, room_benchmark: MakeBenchmark, tmp_path: Path
+) -> None:
     out = tmp_path / "run"
     evaluate(room_benchmark("demo_lh_vln", "evaluation.max_steps=30"), "baseline:forward", out)
     report = json.loads((out / "results.json").read_text())
-    report["aggregated"]["tar"]["mean"] = 1.0
+    place = report
+    for key in keys[:-1]:
+        place = place[key]
+    place[keys[-1]] = value
     (out / "results.json").write_text(json.dumps(report))
-    assert "mean of tar" in verify(out, cache=tmp_path / "cache").summary()
+    assert f"results.json: {found} is" in verify(out, cache=tmp_path / "cache").summary()
+
+
+def test_an_episode_that_was_left_out_is_found(room_benchmark: MakeBenchmark, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    evaluate(room_benchmark("demo_lh_vln", "evaluation.max_steps=30"), "baseline:forward", out)
+    kept = (out / "episodes.jsonl").read_text().splitlines(keepends=True)[1:]
+    (out / "episodes.jsonl").write_text("".join(kept))
+    assert "number of episodes" in verify(out, cache=tmp_path / "cache").summary()
+    (out / "results.json").unlink()  # now it is a run that was cut off, and says so
+    assert "not complete: 1 episodes have no result" in verify(out, cache=tmp_path / "cache").summary()
+
+
+def test_a_randomised_run_is_verified_with_its_own_seed(room_benchmark: MakeBenchmark, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    benchmark = room_benchmark("demo_lh_vln", "evaluation.max_steps=10", "scenario.domain_randomization.level=2")
+    evaluate(benchmark, "baseline:forward", out)
+    assert json.loads((out / "run.json").read_text())["run_seed"] != 0
+    assert verify(out, cache=tmp_path / "cache").equal
 
 
 @pytest.mark.parametrize("rule", ["documented", "reference"])
