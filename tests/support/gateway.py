@@ -137,6 +137,13 @@ class ServerProcess:
                 assert time.monotonic() < last, "the gateway did not start"
                 time.sleep(0.05)
 
+    def stop(self) -> None:
+        """Politely."""
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(timeout=20)
+            self._process = None
+
     def kill(self) -> None:
         """As a power cut would."""
         if self._process is not None:

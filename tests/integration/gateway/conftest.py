@@ -1,6 +1,6 @@
 """A gateway with real HTTP, on each database; `cup` is its competition."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -12,18 +12,18 @@ __all__ = ["postgres_server"]
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])
-def database_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """An empty database, once of each kind."""
+def new_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], str]:
+    """Makes empty databases, once of each kind."""
     if request.param == "sqlite":
-        return f"sqlite:///{tmp_path_factory.mktemp('store') / 'store.db'}"
-    url: str = request.getfixturevalue("postgres_server").create_database()
-    return url
+        return lambda: f"sqlite:///{tmp_path_factory.mktemp('store') / 'store.db'}"
+    create: Callable[[], str] = request.getfixturevalue("postgres_server").create_database
+    return create
 
 
 @pytest.fixture(scope="session")
-def gateway(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def gateway(new_url: Callable[[], str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One server for all tests of this folder: each makes its own users and teams."""
-    settings = gateway_settings(tmp_path_factory.mktemp("gateway"), database=database_url, heartbeat_seconds=0.5)
+    settings = gateway_settings(tmp_path_factory.mktemp("gateway"), database=new_url(), heartbeat_seconds=0.5)
     with serving(settings) as server:
         yield server
 
