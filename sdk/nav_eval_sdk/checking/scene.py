@@ -79,10 +79,15 @@ def _waves(spec: SensorSpec) -> Array:
 
 
 def _sensor(text: str) -> tuple[str, SensorSpec]:
+    if text.endswith(":text"):
+        name = text.removesuffix(":text")
+        return name, SensorSpec(name.split("_")[0], "text")
     try:
         name, dtype, shape = text.split(":")
         extents = tuple(int(extent) for extent in shape.split("x"))
         np.dtype(dtype)
     except (ValueError, TypeError):
-        raise SdkError(f"{text!r} is no sensor; write name:dtype:shape, such as rgb_left:uint8:480x640x3.") from None
+        raise SdkError(
+            f"{text!r} is no sensor; write name:dtype:shape, such as rgb_left:uint8:480x640x3, or name:text."
+        ) from None
     return name, SensorSpec(name.split("_")[0], dtype, extents)

@@ -56,14 +56,22 @@ class Oracle(Baseline):
 
     def act(self, observation: Senses) -> str:
         action = self._choice()
+        self.follow(action)
+        return action
+
+    def follow(self, action: str) -> None:
+        """Take into account that this was done, whoever decided it."""
         if action == "stop":
             self._fields = self._fields[1:]
         self._state = self._body.apply(self._state, action, {})
-        return action
 
     def _choice(self) -> str:
         if self._skill < 1.0 and self._random.random() >= self._skill:
             return self._random.choice(self._mistakes)
+        return self.advise()
+
+    def advise(self) -> str:
+        """What is best now: the teacher of an agent that decides for itself (DAgger)."""
         if not self._fields:
             return "stop"
         near = self._benchmark.evaluation.success_distance * MARGIN

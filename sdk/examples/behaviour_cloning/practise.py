@@ -1,0 +1,98 @@
+"""Practice: the policy walks the training houses itself, and the oracle says at every step what would be best (DAgger).
+
+    python practise.py train.yaml --policy policy.npz --out practice.npz
+    python train.py oracle.hdf5 practice.npz --scenes data/cloning/scenes --out policy.npz
+
+A policy that has only seen an expert's walks has never stood before a wall. Here it gets there by itself and is told
+how to get away. Needs `nav-eval[gym,render]`; nothing of this is at hand in an evaluation.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from agent import SHARPNESS, moment_of
+from policy import Policy
+from senses import ACTIONS, SENSORS, Senses
+
+from nav_eval.agents.baselines.oracle import Oracle
+from nav_eval.agents.baselines.registry import BaselineContext
+from nav_eval.envs import NavEnv
+
+Array = np.ndarray[Any, Any]
+
+TURN = 12  #: steps before it is decided again who leads
+SHOWN = 0.3  #: how often that is the oracle, so that all parts of a task are reached
+PATIENCE = 4  #: advised stops that may be ignored before one is made
+
+
+class Practice:
+    """One learner in the houses of one benchmark."""
+
+    def __init__(self, benchmark: Path, policy: Policy, *, steps: int, seed: int) -> None:
+        self.env = NavEnv(benchmark, sensors=list(SENSORS), overrides=[f"evaluation.max_steps={steps}"])
+        episodes = {episode.episode_id: episode for episode in self.env.episodes}
+        self._oracle = Oracle(BaselineContext(benchmark=self.env.benchmark, episodes=episodes))
+        self._policy = policy
+        self._draw = np.random.default_rng(seed)
+
+    def episode(self) -> tuple[Array, Array]:
+        """What was sensed, and what the oracle advised."""
+        observation, info = self.env.reset()
+        public = self.env.episode.public
+        self._oracle.reset(public)
+        self._policy.start()
+        instruction = public.instruction.text if public.instruction else ""
+        senses = Senses(instruction, observation["categories"].splitlines())
+        numbers, advice, ignored, over = [], [], 0, False
+        while not over:
+            numbers.append(senses.numbers(moment_of(observation)))
+            advice.append(self._oracle.advise())
+            if len(advice) % TURN == 1:
+                shown = self._draw.random() < SHOWN
+            action = self._action(numbers[-1], advice[-1], shown=shown or ignored >= PATIENCE)
+            ignored = ignored + 1 if advice[-1] == "stop" != action else 0
+            senses.acted(action)
+            self._oracle.follow(action)
+            observation, _, terminated, truncated, _ = self.env.step(ACTIONS.index(action))
+            over = terminated or truncated
+        return np.array(numbers, np.float32), np.array([ACTIONS.index(name) for name in advice])
+
+    def _action(self, numbers: Array, advised: str, *, shown: bool) -> str:
+        """The learner's choice or the oracle's; nobody stops where the oracle would not."""
+        chances = self._policy.chances(numbers) ** SHARPNESS
+        chosen = ACTIONS[int(self._draw.choice(len(ACTIONS), p=chances / chances.sum()))]
+        return advised if shown or (chosen == "stop" != advised) else chosen
+
+
+def main() -> None:
+    options = _options()
+    practice = Practice(options.benchmark, Policy.load(options.policy), steps=options.steps, seed=options.seed)
+    practice.env.reset(seed=options.seed)
+    kept: dict[str, Array] = {}
+    agreed: list[float] = []
+    for number in range(options.episodes):
+        kept[f"numbers_{number}"], kept[f"actions_{number}"] = practice.episode()
+        agreed.append(len(kept[f"actions_{number}"]))
+        if (number + 1) % 10 == 0:
+            print(f"{number + 1} episodes, {int(sum(agreed))} steps", flush=True)
+    practice.env.close()
+    np.savez_compressed(options.out, **kept)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("benchmark", type=Path, help="the training houses")
+    parser.add_argument("--policy", type=Path, default=Path("policy.npz"))
+    parser.add_argument("--out", type=Path, default=Path("practice.npz"))
+    parser.add_argument("--episodes", type=int, default=160)
+    parser.add_argument("--steps", type=int, default=250, help="at most so many per episode")
+    parser.add_argument("--seed", type=int, default=0)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
