@@ -41,31 +41,33 @@ class Practice:
 
     def episode(self) -> tuple[Array, Array]:
         """What was sensed, and what the oracle advised."""
-        observation, info = self.env.reset()
+        observation, _ = self.env.reset()
         public = self.env.episode.public
         self._oracle.reset(public)
         self._policy.start()
-        instruction = public.instruction.text if public.instruction else ""
-        senses = Senses(instruction, observation["categories"].splitlines())
-        numbers, advice, ignored, over = [], [], 0, False
+        self._shown, self._ignored = False, 0
+        senses = Senses(public.instruction.text, observation["categories"].splitlines())
+        numbers, advice, over = [], [], False
         while not over:
             numbers.append(senses.numbers(moment_of(observation)))
             advice.append(self._oracle.advise())
-            if len(advice) % TURN == 1:
-                shown = self._draw.random() < SHOWN
-            action = self._action(numbers[-1], advice[-1], shown=shown or ignored >= PATIENCE)
-            ignored = ignored + 1 if advice[-1] == "stop" != action else 0
+            action = self._action(numbers[-1], advice[-1], step=len(advice))
             senses.acted(action)
             self._oracle.follow(action)
             observation, _, terminated, truncated, _ = self.env.step(ACTIONS.index(action))
             over = terminated or truncated
         return np.array(numbers, np.float32), np.array([ACTIONS.index(name) for name in advice])
 
-    def _action(self, numbers: Array, advised: str, *, shown: bool) -> str:
+    def _action(self, numbers: Array, advised: str, *, step: int) -> str:
         """The learner's choice or the oracle's; nobody stops where the oracle would not."""
+        if step % TURN == 1:
+            self._shown = self._draw.random() < SHOWN
         chances = self._policy.chances(numbers) ** SHARPNESS
         chosen = ACTIONS[int(self._draw.choice(len(ACTIONS), p=chances / chances.sum()))]
-        return advised if shown or (chosen == "stop" != advised) else chosen
+        if self._shown or self._ignored >= PATIENCE or (chosen == "stop" != advised):
+            chosen = advised
+        self._ignored = self._ignored + 1 if advised == "stop" != chosen else 0
+        return chosen
 
 
 def main() -> None:
@@ -73,12 +75,10 @@ def main() -> None:
     practice = Practice(options.benchmark, Policy.load(options.policy), steps=options.steps, seed=options.seed)
     practice.env.reset(seed=options.seed)
     kept: dict[str, Array] = {}
-    agreed: list[float] = []
     for number in range(options.episodes):
         kept[f"numbers_{number}"], kept[f"actions_{number}"] = practice.episode()
-        agreed.append(len(kept[f"actions_{number}"]))
         if (number + 1) % 10 == 0:
-            print(f"{number + 1} episodes, {int(sum(agreed))} steps", flush=True)
+            print(f"{number + 1} episodes", flush=True)
     practice.env.close()
     np.savez_compressed(options.out, **kept)
 

@@ -1,6 +1,6 @@
 """Behaviour cloning: from exported demonstrations to `policy.npz`, in minutes on two cores.
 
-    python train.py demos.hdf5 noisy.hdf5 --scenes data/cloning/scenes --out policy.npz
+    python train.py oracle.hdf5 wobbly.hdf5 --scenes data/cloning/scenes --out policy.npz
 
 Needs `torch` (the CPU build will do), `h5py` and `numpy`. Demonstrations with mistakes teach how to recover from them;
 a stop that closed no sub-task is a mistake and is not learnt.
@@ -65,7 +65,12 @@ def main() -> None:
 
 
 def read(file: Path, scenes: Path) -> Iterator[Demonstration]:
-    """The demonstrations of an export (`nav-eval export --format hdf5`)."""
+    """The demonstrations of an export (`nav-eval export --format hdf5`), or what practise.py wrote."""
+    if file.suffix == ".npz":
+        with np.load(file, allow_pickle=False) as kept:
+            for number in range(len(kept.files) // 2):
+                yield Demonstration(kept[f"numbers_{number}"], kept[f"actions_{number}"])
+        return
     with h5py.File(file) as data:
         for demo in data["data"].values():
             head = json.loads(demo.attrs["head"])
@@ -144,7 +149,7 @@ def save(model: Cloner, path: Path) -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", nargs="+", type=Path, help="exports of nav-eval, format hdf5")
+    parser.add_argument("files", nargs="+", type=Path, help="exports of nav-eval (.hdf5), practice (.npz)")
     parser.add_argument("--scenes", type=Path, required=True, help="the folder of the training houses")
     parser.add_argument("--out", type=Path, default=Path("policy.npz"))
     parser.add_argument("--epochs", type=int, default=40)
