@@ -150,10 +150,14 @@ async def compare(visit: Visiting, entry: Annotated[list[UUID] | None, Query()] 
     if len(chosen) != 2:
         raise FormInvalid(visit.t("compare.choose"))
     answer = await comparison_api.compare(visit.caller, visit.services, first=chosen[0], second=chosen[1])
-    spans = [abs(end) for metric in answer.metrics.values() if metric for end in (metric.ci_low, metric.ci_high)]
+    paired = {name: metric for name, metric in answer.metrics.items() if metric is not None}
+    spans = [abs(end) for metric in paired.values() for end in (metric.ci_low, metric.ci_high)]
     return visit.page(
         "compare.html.j2",
         answer=answer,
+        paired=list(paired),
+        unpaired=[name for name in answer.metrics if name not in paired],
+        notes=list(dict.fromkeys(metric.note for metric in paired.values() if metric.note)),
         widest=max(spans, default=1.0) or 1.0,
         breakdowns=[await _breakdown_or_none(visit, key, "subtasks") for key in chosen],
     )

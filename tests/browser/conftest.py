@@ -1,0 +1,96 @@
+"""A site with content, a real Chromium, and pages that tell when something went wrong in them."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from nav_eval_store import teams, users, workers
+from nav_eval_store.actors import user_actor
+from support.browser import Window, World
+from support.challenge import TEST
+from support.gateway import PASSWORD, gateway_settings, serving
+from support.site import HOSTILE, Site, long_replay
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+TEAMS = ("Wanderers", "Ants of Ithaca", "迷路的猫", "Deep Compass", "kitchen-first", HOSTILE[:60])
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with serving(gateway_settings(tmp_path_factory.mktemp("site"))) as server:
+        site = Site(server.database, server.settings.store.open_blobs())
+        site.baselines()
+        rows = [site.team(name, 0.3 + 0.09 * place, 0.35 + 0.1 * place) for place, name in enumerate(TEAMS)]
+        ada_team = _people(site)
+        own = site.challenge.submit(ada_team, title="first try")
+        site.finish(own, 0.6)
+        site.spread()
+        hostile = site.of_team(rows[-1])
+        site.put_replay(hostile, long_replay("ep_01"))
+        yield World(server, site, hostile, own, ada_team)
+
+
+def _people(site: Site) -> UUID:
+    """Ada has a team, Olga organises."""
+    with site.database.begin() as session:
+        ada, olga = (
+            users.create_user(session, name, actor=TEST, email=f"{name}@example.org", password=PASSWORD)
+            for name in ("ada", "olga")
+        )
+        users.make_organiser(session, olga, actor=TEST)
+        workers.register(session, "gpu-1", host="gpu-1.lab", version="0.1", slots=2)
+        competition = site.challenge.competition(session)
+        return teams.create_team(session, competition, "Ada & friends", captain=ada, actor=user_actor(ada)).id
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    if CHROMIUM is None:
+        message = "Chromium is not installed (Debian: apt-get install chromium)"
+        if os.environ.get("CI") == "true":
+            pytest.fail(message)
+        pytest.skip(message)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def window(chromium: Browser, world: World) -> Iterator[Callable[..., Window]]:
+    """`window(phone=True, dark=True, language="zh-CN")`; at the end nothing may have been complained about."""
+    opened: list[Window] = []
+
+    def make(*, phone: bool = False, dark: bool = False, language: str = "en-GB", **options: Any) -> Window:
+        size = {"width": 390, "height": 800} if phone else {"width": 1280, "height": 860}
+        scheme: Any = "dark" if dark else "light"
+        context = chromium.new_context(viewport=size, color_scheme=scheme, locale=language, **options)  # type: ignore[arg-type]
+        opened.append(Window(context, world))
+        return opened[-1]
+
+    yield make
+    for each in opened:
+        each.context.close()
+        assert each.complaints == [], json.dumps(each.complaints, indent=1)
+
+
+@pytest.fixture(scope="session")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where screenshots go: NAV_EVAL_SCREENSHOTS, or a temporary folder."""
+    wanted = os.environ.get("NAV_EVAL_SCREENSHOTS")
+    folder = Path(wanted) if wanted else tmp_path_factory.mktemp("screenshots")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -1,0 +1,160 @@
+"""Every page, as a stranger, a team and an organiser see it: accessible, quiet, fit for a phone."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from support.browser import Window, World
+
+FOR_ALL = {
+    "home": "/",
+    "competition": "/competitions/cup",
+    "board": "/competitions/cup/dev/board",
+    "board_sorted": "/competitions/cup/dev/board?sort=ne&kind=team",
+    "board_hidden": "/competitions/cup/test/board",
+    "breakdown": "/competitions/cup/dev/breakdown?by=scene",
+    "submission": "/submissions/{hostile}",
+    "submission_breakdown": "/submissions/{hostile}/breakdown",
+    "compare": "/compare?entry={hostile}&entry={adas}",
+    "replay": "/submissions/{hostile}/replay?episode=ep_01#step=123",
+    "sketch": "/submissions/{hostile}/replay?episode=ep_02",
+    "login": "/login",
+    "register": "/register",
+}
+FOR_A_TEAM = {
+    "team": "/competitions/cup/team",
+    "submit": "/competitions/cup/submit",
+    "own_submission": "/submissions/{adas}",
+    "account": "/account",
+    "join": "/join",
+}
+FOR_ORGANISERS = {
+    "organise": "/organise",
+    "console": "/organise/cup",
+    "audit": "/organise/cup/audit",
+    "no_team": "/competitions/cup/team",
+    "foreign_submission": "/submissions/{hostile}",
+    "foreign_team": "/teams/{ada_team}",
+}
+
+
+def address(world: World, path: str) -> str:
+    return world.url + path.format(hostile=world.hostile, adas=world.adas, ada_team=world.ada_team)
+
+
+def serious(page: Page) -> list[str]:
+    """What axe-core finds that keeps people out."""
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{v['id']}: {v['help']} {[node['html'][:160] for node in v['nodes'][:3]]}"
+        for v in found
+        if v["impact"] in ("serious", "critical")
+    ]
+
+
+def look_at(page: Page, url: str, picture: Path) -> None:
+    """Open, check, keep a picture."""
+    page.goto(url)
+    page.wait_for_load_state("load")
+    if "/replay" in url:
+        page.wait_for_selector("#replay[data-ready=true]")
+    page.evaluate("for (const d of document.querySelectorAll('main details')) d.open = true")
+    page.screenshot(path=picture, full_page=True)
+    assert serious(page) == [], url
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{url} is wider than the window"
+
+
+LOOKS = {
+    "desktop": {},
+    "phone_dark_zh": {"phone": True, "dark": True, "language": "zh-CN"},
+}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_pages_for_all(window: Callable[..., Window], world: World, pictures: Path, look: str) -> None:
+    page = window(**LOOKS[look]).page()
+    for name, path in FOR_ALL.items():
+        look_at(page, address(world, path), pictures / f"{name}_{look}.png")
+
+
+def test_pages_of_a_team(window: Callable[..., Window], world: World, pictures: Path) -> None:
+    page = window().log_in("ada")
+    for name, path in FOR_A_TEAM.items():
+        look_at(page, address(world, path), pictures / f"{name}_desktop.png")
+    page.set_viewport_size({"width": 390, "height": 800})
+    for name, path in FOR_A_TEAM.items():
+        look_at(page, address(world, path), pictures / f"{name}_phone.png")
+
+
+def test_pages_of_organisers(window: Callable[..., Window], world: World, pictures: Path) -> None:
+    page = window(dark=True).log_in("olga")
+    for name, path in FOR_ORGANISERS.items():
+        look_at(page, address(world, path), pictures / f"{name}_dark.png")
+
+
+def test_language_and_appearance_are_a_choice(window: Callable[..., Window], world: World) -> None:
+    page = window().page()
+    page.goto(address(world, FOR_ALL["board"]))
+    page.get_by_role("link", name="中文").click()
+    expect(page.get_by_role("heading", name="排行榜: Development")).to_be_visible()
+    assert page.locator("html").get_attribute("lang") == "zh-Hans"
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.get_by_role("link", name="深色").click()
+    page.wait_for_selector("html[data-theme=dark]")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != background
+    assert page.url == address(world, FOR_ALL["board"])
+
+
+def test_boards_are_read_without_a_script(window: Callable[..., Window], world: World) -> None:
+    page = window(java_script_enabled=False).page()
+    page.goto(address(world, FOR_ALL["board"]))
+    rows = page.locator("table.board tbody tr")
+    assert rows.count() == 10
+    page.get_by_role("link", name="NE (lower").click()
+    errors = [
+        float(text) for text in page.locator("td[data-label=NE]").evaluate_all("c => c.map(e => e.firstChild.data)")
+    ]
+    assert errors == sorted(errors)
+    page.get_by_label("Team or submission").fill("compass")
+    page.get_by_role("button", name="Filter").click()
+    expect(rows).to_have_count(1)
+    page.goto(address(world, FOR_ALL["board"]))
+    boxes = page.locator("input[name=entry]")
+    boxes.nth(1).check()
+    boxes.nth(2).check()
+    page.get_by_role("button", name="Compare").click()
+    expect(page.get_by_role("heading", name="Paired test")).to_be_visible()
+
+
+def test_a_board_sorts_and_filters_in_place(window: Callable[..., Window], world: World) -> None:
+    page = window().page()
+    page.goto(address(world, FOR_ALL["board"]))
+    page.evaluate("window.same = true")
+    page.get_by_role("link", name="TAR (higher").click()
+    page.wait_for_url("**/board?sort=tar")
+    expect(page.locator("th[aria-sort=descending]")).to_contain_text("TAR")
+    page.get_by_label("Team or submission").fill("ants")
+    expect(page.locator("table.board tbody tr")).to_have_count(1)
+    assert page.evaluate("document.activeElement.name") == "q"
+    page.go_back()
+    expect(page.locator("table.board tbody tr")).to_have_count(10)
+    page.locator("input[name=entry]").nth(0).check()
+    page.locator("input[name=entry]").nth(1).check()
+    assert page.locator("input[name=entry]").nth(2).is_disabled()
+    assert page.evaluate("window.same"), "the page was loaded anew"
+
+
+def test_keyboards_reach_everything(window: Callable[..., Window], world: World) -> None:
+    page = window().page()
+    page.goto(address(world, FOR_ALL["board"]))
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+    outline = page.locator("#main a").first
+    outline.focus()
+    page.keyboard.press("Tab")
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"

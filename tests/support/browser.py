@@ -1,0 +1,52 @@
+"""What browser tests work with: the site they look at, and windows that remember complaints."""
+
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from playwright.sync_api import BrowserContext, Page
+
+from support.gateway import PASSWORD, Server
+from support.site import Site
+
+
+@dataclass
+class World:
+    """A running site, and the things in it that tests look at."""
+
+    server: Server
+    site: Site
+    hostile: UUID  #: a completed submission of a team with a hostile name, with a replay
+    adas: UUID  #: one of Ada's own
+    ada_team: UUID
+
+    @property
+    def url(self) -> str:
+        return self.server.url
+
+
+@dataclass
+class Window:
+    """A browser of its own; its complaints are collected."""
+
+    context: BrowserContext
+    world: World
+    complaints: list[str] = field(default_factory=list)
+
+    def page(self) -> Page:
+        page = self.context.new_page()
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("console", lambda message: self._heard(message.type, message.text))
+        return page
+
+    def _heard(self, kind: str, text: str) -> None:
+        if kind in ("error", "warning"):
+            self.complaints.append(text)
+
+    def log_in(self, name: str) -> Page:
+        page = self.page()
+        page.goto(f"{self.world.url}/login")
+        page.get_by_label("User name or e-mail").fill(name)
+        page.locator("input[name=password]").fill(PASSWORD)
+        page.get_by_role("button", name="Log in").first.click()
+        page.wait_for_url(f"{self.world.url}/")
+        return page
