@@ -14,8 +14,19 @@ from nav_eval_store import competitions, submissions, teams, uploads, users
 from nav_eval_store.actors import Actor, user_actor
 from nav_eval_store.database import Session
 from nav_eval_store.errors import NotAllowed, NotFound
-from nav_eval_store.models import Competition, Entry, Member, MemberRole, Phase, Submission, Team, Upload, User
-from nav_eval_store.models import Visibility as Shown
+from nav_eval_store.models import (
+    Competition,
+    Entry,
+    Member,
+    MemberRole,
+    Phase,
+    Submission,
+    Team,
+    TeamStatus,
+    Upload,
+    User,
+    Visibility,
+)
 from nav_eval_store.tokens import Scope
 from nav_eval_store.viewing import Audience, Part, Viewer, may_see
 
@@ -141,10 +152,11 @@ def submission(session: Session, caller: Caller, submission_id: UUID) -> Sight:
 
 
 def _is_on_a_public_board(session: Session, found: Submission) -> bool:
-    if not may_see(found.phase, "scores", Audience.PUBLIC):
+    withdrawn = found.superseded_by is not None or found.team.status is TeamStatus.DISQUALIFIED
+    if withdrawn or not may_see(found.phase, "scores", Audience.PUBLIC):
         return False
     entry = session.get(Entry, found.id)
-    return entry is not None and entry.visibility is Shown.SHOWN
+    return entry is not None and entry.visibility is Visibility.SHOWN
 
 
 def own_submission(session: Session, caller: Caller, submission_id: UUID) -> Submission:

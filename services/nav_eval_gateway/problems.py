@@ -57,8 +57,8 @@ STATUS: Mapping[type[NavEvalError], int] = {
 }
 """The nearest ancestor in this table decides; what is not in it is a bug of ours, and answers 500."""
 
-COMMON = (400, 413, 422, 429, 503)
-"""Statuses that any route may answer: a body or parameter that is no good, limits, and bad days."""
+COMMON = (400, 408, 413, 422, 429, 503)
+"""Statuses that any route may answer: a body or parameter that is no good, limits, slowness, and bad days."""
 
 
 class FieldProblem(BaseModel):

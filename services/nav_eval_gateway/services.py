@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
-from threading import BoundedSemaphore
 from uuid import UUID
 
 from nav_eval_gateway.board_cache import BoardCache
@@ -12,12 +11,14 @@ from nav_eval_gateway.computing import Computing
 from nav_eval_gateway.live import EventHub
 from nav_eval_gateway.notify import CeleryMessenger, Messenger
 from nav_eval_gateway.settings import GatewaySettings
+from nav_eval_gateway.turnstile import Turnstile
 from nav_eval_store.blobs import BlobStore
 from nav_eval_store.clock import Clock
 from nav_eval_store.database import Database
 
 PASSWORDS_AT_ONCE = 4
 """Each takes 32 MB and a tenth of a second; more of them at once would be a way to bring us down."""
+PASSWORDS_WAITING = 12
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,7 +30,7 @@ class Services:
     blobs: BlobStore
     messenger: Messenger
     hub: EventHub  #: wakes those who watch live events
-    passwords: BoundedSemaphore  #: held while a password is hashed
+    passwords: Turnstile  #: held while a password is hashed
     uploading: set[UUID] = field(default_factory=set)  #: uploads that a request is writing just now
     boards: BoardCache  #: rendered leaderboards
     computing: Computing  #: statistics that take a moment
@@ -44,7 +45,7 @@ class Services:
             blobs=settings.store.open_blobs(),
             messenger=CeleryMessenger(settings.broker),
             hub=EventHub(database, poll_seconds=settings.poll_seconds),
-            passwords=BoundedSemaphore(PASSWORDS_AT_ONCE),
+            passwords=Turnstile(inside=PASSWORDS_AT_ONCE, waiting=PASSWORDS_WAITING),
             boards=BoardCache(database),
             computing=Computing(),
         )

@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from starlette.concurrency import run_in_threadpool
@@ -146,7 +147,7 @@ async def receive(
             raise StorageFull from error
         raise
     finally:
-        await run_in_threadpool(_write_down, parts, upload)
+        upload.expires_at = await run_in_threadpool(_write_down, parts, upload)
 
 
 def _still_wanted(parts: Services, upload_id: UUID, now_at: int) -> None:
@@ -157,9 +158,10 @@ def _still_wanted(parts: Services, upload_id: UUID, now_at: int) -> None:
     parts.database.run(look)
 
 
-def _write_down(parts: Services, upload: Upload) -> None:
+def _write_down(parts: Services, upload: Upload) -> datetime:
+    """Until when the next byte must come."""
     safe = parts.blobs.offset(upload.key)
-    parts.database.run(lambda session: uploads.progressed(session, upload.id, safe))
+    return parts.database.run(lambda session: uploads.progressed(session, upload.id, safe)).expires_at
 
 
 def refuse_beyond(upload: Upload, at: int, coming: int | None) -> None:

@@ -177,7 +177,7 @@ def rerun(
     """
     original = session.get(Submission, original_id)
     if original is None:
-        raise NotFound("There is no such submission.")
+        raise NotFound("There is no such submission, or it is not yours.")
     if original.agent is None and original.image_key is None:
         raise Conflict("It has no image to run again; upload one.")
     if not original.state.is_final:
@@ -203,7 +203,7 @@ def get(session: Session, submission_id: UUID) -> Submission:
     query = select(Submission).where(Submission.id == submission_id)
     found = session.scalar(query.options(joinedload(Submission.phase), joinedload(Submission.team)))
     if found is None:
-        raise NotFound("There is no such submission.")
+        raise NotFound("There is no such submission, or it is not yours.")
     return found
 
 

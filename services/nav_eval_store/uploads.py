@@ -100,13 +100,14 @@ def set_length(session: Session, upload: Upload, length: int) -> None:
     upload.length = length
 
 
-def progressed(session: Session, upload_id: UUID, offset: int, *, patience: Patience | None = None) -> None:
+def progressed(session: Session, upload_id: UUID, offset: int, *, patience: Patience | None = None) -> Upload:
     """So many bytes are safe; the team is alive."""
     submission = transitions.locked(session, get(session, upload_id).submission_id)
     upload = session.get_one(Upload, upload_id, populate_existing=True)
     upload.offset = max(upload.offset, offset)
     upload.expires_at = session.now() + (patience or Patience()).upload_pause
     submission.active_at = session.now()
+    return upload
 
 
 def finished(session: Session, upload_id: UUID, *, blob_key: str, sha256: str, length: int, actor: Actor) -> Upload:

@@ -25,7 +25,7 @@ class Registration(Request):
     model_config = example(name="ada", email="ada@example.org", password="a long pass phrase")
 
     name: Annotated[str, Field(min_length=1, max_length=39, pattern=r"^[a-z0-9][a-z0-9._-]*$")]
-    email: Annotated[str, Field(min_length=3, max_length=255)]
+    email: Annotated[FilledLine, Field(min_length=3, max_length=255)]
     password: NewPassword
 
 

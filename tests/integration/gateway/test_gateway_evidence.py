@@ -10,7 +10,7 @@ import pytest
 
 from nav_eval_gateway.downloads import Span, wanted_span
 from nav_eval_gateway.errors import BadRange
-from nav_eval_store import places, teams, work
+from nav_eval_store import organising, places, teams, work
 from nav_eval_store.models import Team
 from support.challenge import EPISODES, GENEROUS, METRICS, Challenge, competition_config, jobs_of, line
 from support.gateway import Server
@@ -221,6 +221,16 @@ def test_scores_stay_with_the_organiser_where_the_phase_says_so(gateway: Server,
             competition_config({**GENEROUS, "visibility": {"replays": "public"}, "limits": {"log_kb": 1}}),
             allow_dangerous=True,
         )
+
+
+def test_a_disqualified_team_leaves_the_public_eye(cup: Challenge, run: Run) -> None:
+    change = {"actor": work.system_actor("test"), "reason": "two accounts"}
+    assert run.anybody.get(run.path).status_code == 200
+    cup.do(lambda s: organising.disqualify_team(s, s.get_one(Team, run.team_id), **change))
+    assert run.anybody.get(run.path).status_code == 404
+    assert run.team.get(run.path).status_code == 200
+    cup.do(lambda s: organising.reinstate_team(s, s.get_one(Team, run.team_id), **change))
+    assert run.anybody.get(run.path).status_code == 200
 
 
 def test_a_removed_member_sees_nothing_more(gateway: Server, run: Run) -> None:

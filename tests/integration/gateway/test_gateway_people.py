@@ -83,6 +83,8 @@ def test_a_token_makes_none_that_can_do_more(gateway: Server) -> None:
         {"name": "ad\x00a", "email": "a@b.c", "password": PASSWORD},
         {"name": "../etc", "email": "a@b.c", "password": PASSWORD},
         {"name": "ok", "email": "no address", "password": PASSWORD},
+        {"name": "ok", "email": "a\x00@b.c", "password": PASSWORD},
+        {"name": "ok", "email": "a@b.c\r\nBcc: d@e.f", "password": PASSWORD},
         {"name": "ok", "email": "a@b.c", "password": "short"},
         {"name": "ok", "email": "a@b.c", "password": PASSWORD, "is_admin": True},
         {"name": 7, "email": "a@b.c", "password": PASSWORD},
