@@ -53,7 +53,7 @@ class RateLimits:
             usual=Rate.per_minute(settings.rate_limit) if settings.rate_limit else None,
             guessing=Rate.per_minute(settings.login_rate_limit) if settings.login_rate_limit else None,
             trusted_proxies=int(settings.trust_proxy),
-            cookie_name=settings.cookie_name,
+            cookie_name=settings.session_cookie,
         )
 
 

@@ -29,6 +29,10 @@ from nav_eval_store.tables import board_csv
 from nav_eval_store.viewing import Audience, Viewer
 
 
+_WHO = ("authorization", "cookie")
+"""Headers by which somebody may be known."""
+
+
 class PublicFirst(APIRoute):
     """Strangers who ask for a board as it is are most of all callers: for them nothing is to be resolved or checked.
 
@@ -39,7 +43,7 @@ class PublicFirst(APIRoute):
         usual = super().get_route_handler()
 
         async def handle(request: Request) -> Response:
-            if request.scope["query_string"] or "authorization" in request.headers:
+            if request.scope["query_string"] or any(name in request.headers for name in _WHO):
                 return await usual(request)
             return await _board(request, **request.path_params, caller=ANYBODY, parts=request.app.state.services)
 
@@ -148,7 +152,7 @@ async def _answer(request: Request, rendered: Rendered, media_type: str, headers
     headers |= {
         "ETag": etag.removesuffix('"') + '-gzip"' if zipped else etag,
         "Cache-Control": f"{'public' if rendered.kind == 'public' else 'private'}, no-cache",
-        "Vary": "Accept, Accept-Encoding, Authorization",
+        "Vary": "Accept, Accept-Encoding, Authorization, Cookie",
     }
     if has_already(request.headers, etag):
         return Response(status_code=304, headers=headers)

@@ -144,7 +144,7 @@ OF_TEAM = (NONE, NONE, YES, YES, YES, NONE)
 FORM_OF_TEAM = (LOGIN, NONE, YES, YES, YES, NONE)
 FORM_OF_CAPTAIN = (LOGIN, NONE, NO, YES, YES, NONE)
 OF_ORGANISER = (LOGIN, NO, NO, NO, YES, NO)
-OF_ITS_ORGANISER = (LOGIN, NO, NO, NO, YES, NONE)
+OF_ITS_ORGANISER = (LOGIN, NONE, NO, NO, YES, NONE)
 COMPETITION, SUBMISSION, TEAM_PAGE = "/competitions/{name}", "/submissions/{submission_id}", "/teams/{team_id}"
 
 PAGES: dict[tuple[str, str], tuple[object, ...]] = {
@@ -171,12 +171,12 @@ PAGES: dict[tuple[str, str], tuple[object, ...]] = {
     ("GET", "/join"): SIGNED_IN,
     ("POST", "/join"): SIGNED_IN,
     ("GET", SUBMISSION): OF_TEAM,
-    ("GET", f"{SUBMISSION}/live"): OF_TEAM,
+    ("GET", f"{SUBMISSION}/live"): FORM_OF_TEAM,
     ("GET", f"{SUBMISSION}/breakdown"): OF_TEAM,
     ("GET", f"{SUBMISSION}/replay"): OF_TEAM,
     ("GET", f"{SUBMISSION}/replay/data"): OF_TEAM,
-    ("GET", f"{SUBMISSION}/replay/view"): OF_TEAM,
-    ("GET", f"{SUBMISSION}/replay/words"): OF_TEAM,
+    ("GET", f"{SUBMISSION}/replay/view"): (NONE,) * 6,  # this replay has no pictures
+    ("GET", f"{SUBMISSION}/replay/words"): ANYBODY,  # the words of the page itself
     ("POST", f"{SUBMISSION}/cancel"): FORM_OF_TEAM,
     ("POST", f"{SUBMISSION}/rerun"): FORM_OF_TEAM,
     ("GET", TEAM_PAGE): FORM_OF_TEAM,
@@ -215,7 +215,7 @@ FORMS: dict[str, dict[str, str]] = {
     "POST /login": {"name": "cap", "password": PASSWORD},
     "POST /register": {"name": "newcomer", "email": "new@example.org", "password": PASSWORD},
     "POST /account/tokens": {"name": "ci", "scopes": "read"},
-    "POST /account/password": {"old": PASSWORD, "new": f"{PASSWORD} indeed"},
+    "POST /account/password": {"password": PASSWORD, "new_password": f"{PASSWORD} indeed"},
     f"POST {COMPETITION}/submit": {"phase": "dev", "title": ""},
     f"POST {COMPETITION}/team": {"name": "Newcomers"},
     f"POST {TEAM_PAGE}/name": {"name": "Aunts"},
@@ -343,8 +343,8 @@ class World:
             template += "?" + urlencode({"first": known["submission_id"], "second": known["second"]})
         if template == "/compare":
             template += f"?entry={known['submission_id']}&entry={known['second']}"
-        if template.endswith(("/replay/data", "/replay/view")):
-            template += "?episode=a"
+        if template.startswith("/submissions/") and "/replay" in template:
+            template += "?episode=a&number=0&language=en"
         return template
 
     def request(self, method: str, template: str, ids: dict[str, str] | None = None) -> tuple[dict[str, str], bytes]:

@@ -129,6 +129,14 @@ def test_answers_are_not_shared_between_viewers(world: World) -> None:
     assert all("Authorization" in answer.headers["vary"] for answer in answers)
 
 
+def test_a_browser_that_is_logged_in_sees_what_its_user_sees(world: World) -> None:
+    cookie = {"Cookie": f"{world.server.settings.session_cookie}={world.server.user('good')}"}
+    answer = world.anybody.get("/competitions/cup/phases/own/leaderboard", headers=cookie)
+    assert [row["team"] for row in answer.json()["rows"]] == ["Good"]
+    assert answer.headers["cache-control"] == "private, no-cache"
+    assert "Cookie" in answer.headers["vary"]
+
+
 def test_a_spreadsheet_gets_no_formulas(world: World) -> None:
     for answer in (
         world.anybody.get(f"{BOARD}.csv"),
