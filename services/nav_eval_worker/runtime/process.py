@@ -5,6 +5,7 @@ process of this machine, with our own Python where the image says `python`. It m
 by name (`NAV_EVAL_RUNTIME=process`); strangers' images belong into the `docker` runtime.
 """
 
+import hashlib
 import os
 import shutil
 import sys
@@ -51,7 +52,8 @@ from nav_eval_worker.runtime.shelf import Shelf
 
 SIMULATOR_LOG = 64 << 10
 SOCKETS = "nav-eval-run-"
-"""Folders of sockets, in the system's temporary folder: a socket's path must be short."""
+"""Folders of sockets, in the system's temporary folder: a socket's path must be short. Other installations have
+theirs there, too, so that the name goes on with a mark of ours."""
 _PASSED_ON = ("PATH", "HOME", "LANG", "TMPDIR", "TZ", "USER", "VIRTUAL_ENV", "GALLIUM_DRIVER")
 _PASSED_ON_PREFIXES = (
     "LC_",
@@ -92,6 +94,7 @@ class ProcessRuntime(Runtime):
         self._images = Shelf(folder / "images")
         self._weights = Shelf(folder / "weights")
         self._cache = cache
+        self._sockets = f"{SOCKETS}{hashlib.sha256(os.fsencode(folder.absolute())).hexdigest()[:8]}-"
 
     def check(self) -> None:
         if not sys.platform.startswith("linux"):
@@ -126,7 +129,7 @@ class ProcessRuntime(Runtime):
     @contextmanager
     def run(self, work: ShardWork) -> Iterator[Pair]:
         with ExitStack() as stack:
-            sockets = Path(tempfile.mkdtemp(prefix=f"{SOCKETS}{work.run}-"))
+            sockets = Path(tempfile.mkdtemp(prefix=f"{self._sockets}{work.run}-"))
             stack.callback(shutil.rmtree, sockets, ignore_errors=True)
             pair = ProcessPair(limit=work.limits.log_kb << 10)
             stack.callback(pair.stop)
@@ -143,8 +146,8 @@ class ProcessRuntime(Runtime):
         return Kept(command, environment=_environment(), errors=False)
 
     def sweep(self, is_active: Callable[[str], bool]) -> int:
-        found = list(Path(tempfile.gettempdir()).glob(f"{SOCKETS}*"))
-        dead = [folder for folder in found if not is_active(folder.name.removeprefix(SOCKETS).rpartition("-")[0])]
+        found = {f: f.name.removeprefix(self._sockets) for f in Path(tempfile.gettempdir()).glob(f"{self._sockets}*")}
+        dead = [folder for folder, name in found.items() if not is_active(name.rpartition("-")[0])]
         for folder in dead:  # the processes themselves ended with their worker: their keepers saw to it
             shutil.rmtree(folder, ignore_errors=True)
         self._images.tidy()
