@@ -17,7 +17,7 @@ from nav_eval_gateway.pages import (
     submissions,
     teams,
 )
-from nav_eval_gateway.pages.bridge import SessionBridge
+from nav_eval_gateway.pages.bridge import UploadBridge
 from nav_eval_gateway.settings import GatewaySettings
 
 ROUTERS: tuple[APIRouter, ...] = (
@@ -34,7 +34,7 @@ ROUTERS: tuple[APIRouter, ...] = (
 
 def install(app: FastAPI, settings: GatewaySettings) -> None:
     """Add the pages; after the API's own handlers of refusals."""
-    app.add_middleware(SessionBridge, settings=settings)
+    app.add_middleware(UploadBridge, settings=settings)
     app.state.board_shelf = boards.BoardShelf()
     app.state.film_shelf = replays.FilmShelf()
     for router in ROUTERS:

@@ -42,7 +42,7 @@ class Cookies:
         self._https = settings.is_https
         self._key = settings.secret_key.encode()
         self._lifetime = settings.session_lifetime
-        self.session_name = self._name(settings.cookie_name)
+        self.session_name = settings.session_cookie
 
     def _name(self, name: str) -> str:
         return f"__Host-{name}" if self._https else name

@@ -63,8 +63,8 @@ class Axis:
 
     def __init__(self, values: Sequence[float], start: float, stop: float) -> None:
         low, high = (min(values), max(values)) if values else (0.0, 1.0)
-        if low == high:
-            low, high = low - 0.5 * (abs(low) or 1.0), high + 0.5 * (abs(high) or 1.0)
+        if high - low <= 1e-9 * max(1.0, abs(low), abs(high)):  # all the same, for all that one could see
+            low, high = low - 0.5 * max(1.0, abs(low)), high + 0.5 * max(1.0, abs(high))
         room = 0.05 * (high - low)
         self._low, self._high = low - room, high + room
         self._start, self._stop = start, stop

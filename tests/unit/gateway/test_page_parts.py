@@ -1,0 +1,252 @@
+"""The parts of pages that need no server: words, standings, diagrams, sketches, files."""
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from string import Formatter
+from uuid import UUID, uuid4
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nav_eval.evaluation.replay.page import data_json
+from nav_eval_gateway import pages
+from nav_eval_gateway.pages import assets, plots
+from nav_eval_gateway.pages.rendering import duration, metric_name, moment, number, size
+from nav_eval_gateway.pages.sketching import sketch
+from nav_eval_gateway.pages.standing import ROWS, Standing, Wish
+from nav_eval_gateway.pages.words import LANGUAGES, Words, catalogue, chosen_language
+from nav_eval_store.boards import Board, Cell, Column, Row
+from nav_eval_store.lifecycle import State
+from nav_eval_store.models import TeamKind, Visibility
+
+FOLDER = Path(pages.__file__).parent
+NOW = datetime(2026, 9, 1, 12, tzinfo=UTC)
+
+
+def used_keys() -> set[str]:
+    sources = [*FOLDER.glob("templates/*.j2"), *FOLDER.glob("*.py")]
+    return {key for source in sources for key in re.findall(r'\b_?t\("([a-z0-9_.]+)"[,)]', source.read_text("utf-8"))}
+
+
+def prefixes() -> set[str]:
+    """Keys that are put together: `t("state." ~ state)`."""
+    sources = FOLDER.glob("templates/*.j2")
+    return {key for source in sources for key in re.findall(r'\bt\("([a-z0-9_.]+[._])" ~', source.read_text("utf-8"))}
+
+
+def test_every_language_says_the_same_things() -> None:
+    english = catalogue("en")
+    for language in LANGUAGES:
+        assert catalogue(language).keys() == english.keys(), language
+        for key, text in catalogue(language).items():
+            assert text, f"{language} {key}"
+            assert names(text) == names(english[key]), f"{language} {key}"
+
+
+def names(text: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(text) if name}
+
+
+def test_no_page_uses_a_word_that_is_not_there() -> None:
+    assert used_keys() - catalogue("en").keys() == set()
+    assert len(used_keys()) > 200
+    for prefix in prefixes():
+        assert any(key.startswith(prefix) for key in catalogue("en")), prefix
+
+
+def test_no_word_is_left_over() -> None:
+    together = (*prefixes(), "refusal.", "field.", "cause.", "advice.", "upload.js.", "column.")
+    unused = {key for key in catalogue("en") if not key.startswith(together)} - used_keys()
+    assert {key for key in unused if not key.endswith(".one")} == set()
+
+
+@pytest.mark.parametrize("state", State)
+def test_every_state_has_a_name_and_a_reason(state: State) -> None:
+    for language in LANGUAGES:
+        assert {f"state.{state}", f"reason.{state}"} <= catalogue(language).keys()
+
+
+@pytest.mark.parametrize(
+    ("wish", "accept", "language"),
+    [
+        (None, "", "en"),
+        (None, "zh-CN,zh;q=0.9,en;q=0.8", "zh"),
+        (None, "fr;q=0.9, en;q=0.5, zh;q=0.7", "zh"),
+        ("en", "zh", "en"),  # a choice beats the browser
+        ("xx", "zh", "zh"),
+        (None, "fr;q=nonsense", "en"),
+    ],
+)
+def test_languages_are_agreed_on(wish: str | None, accept: str, language: str) -> None:
+    assert chosen_language(wish, accept) == language
+
+
+def test_words_know_one_from_many() -> None:
+    assert Words("en")("board.submissions", count=1) == "1 submission"
+    assert Words("en")("board.submissions", count=2) == "2 submissions"
+
+
+def row(team: str, score: float | None, *, kind: TeamKind = TeamKind.TEAM, **changes: object) -> Row:
+    cell = Cell(
+        mean=score, ci_low=None if score is None else score - 0.1, ci_high=None if score is None else score + 0.1
+    )
+    fields: dict[str, object] = {
+        "rank": 1,
+        "team": team,
+        "team_id": uuid4(),
+        "kind": kind,
+        "submission_id": uuid4(),
+        "title": "",
+        "submitted_at": NOW,
+        "score": cell,
+        "metrics": {"tar": cell, "ne": Cell(mean=None if score is None else 9 - score, ci_low=None, ci_high=None)},
+        "submissions": 1,
+        "shares_with": None,
+        "p_value": None,
+        "verified_at": None,
+        "outdated": False,
+        "visibility": Visibility.SHOWN,
+        "reason": None,
+    }
+    return Row(**{**fields, **changes})  # type: ignore[arg-type]
+
+
+def board(*rows: Row) -> Board:
+    columns = [Column(name="tar", higher_is_better=True), Column(name="ne", higher_is_better=False)]
+    return Board(
+        version=1,
+        columns=columns,
+        weights={"tar": 1.0},
+        higher_is_better=True,
+        provisional=False,
+        rows=rows,
+        withheld=(),
+    )
+
+
+def standing(*rows: Row, own: UUID | None = None, **wish: str) -> Standing:
+    return Standing(board(*rows), Wish.of("cup", "dev", wish), own_team=own)
+
+
+def teams_of(found: Standing) -> list[str]:
+    return [line.row.team for line in found.lines]
+
+
+ABC = (row("B", 0.5), row("a", 0.9), row("C", None), row("d", 0.7, kind=TeamKind.BASELINE))
+
+
+@pytest.mark.parametrize(
+    ("wish", "order"),
+    [
+        ({}, ["B", "a", "C", "d"]),  # as the store has it
+        ({"sort": "team"}, ["a", "B", "C", "d"]),
+        ({"sort": "team", "order": "desc"}, ["d", "C", "B", "a"]),
+        ({"sort": "score"}, ["a", "d", "B", "C"]),  # no number comes last
+        ({"sort": "score", "order": "asc"}, ["B", "d", "a", "C"]),
+        ({"sort": "ne"}, ["a", "d", "B", "C"]),  # lower is better: best first
+        ({"sort": "nonsense"}, ["B", "a", "C", "d"]),
+        ({"q": "D"}, ["d"]),
+        ({"kind": "team"}, ["B", "a", "C"]),
+        ({"kind": "baseline"}, ["d"]),
+        ({"kind": "verified"}, []),
+        ({"page": "99999999"}, ["B", "a", "C", "d"]),
+    ],
+)
+def test_boards_are_sorted_and_filtered(wish: dict[str, str], order: list[str]) -> None:
+    assert teams_of(standing(*ABC, **wish)) == order
+
+
+def test_pages_of_a_board_hold_every_row_once() -> None:
+    rows = [row(f"t{n:03}", n / 250) for n in range(250)]
+    shown = [team for page in ("1", "2", "3") for team in teams_of(standing(*rows, page=page))]
+    assert shown == [r.team for r in rows]
+    assert standing(*rows).pages == -(-250 // ROWS)
+    assert len(standing(*rows, rows="all").lines) == 250
+
+
+def test_a_second_click_turns_the_order() -> None:
+    heading = {h.name: h for h in standing(*ABC, sort="tar").headings}["tar"]
+    assert (heading.sorted, heading.better) == ("descending", "higher")
+    assert heading.address == "/competitions/cup/dev/board?sort=tar&order=asc"
+
+
+def test_shared_ranks_name_the_one_they_cannot_be_told_from() -> None:
+    head = row("Head", 0.9)
+    tail = row("Tail", 0.88, shares_with=head.submission_id, p_value=0.4)
+    first, second = standing(head, tail, own=tail.team_id).lines
+    assert (first.shared, first.head, first.mine) == (True, None, False)
+    assert (second.shared, second.head, second.mine) == (True, "Head", True)
+
+
+@given(st.lists(st.floats(-1e6, 1e6), max_size=8))
+def test_drawn_intervals_stay_on_their_paper(scores: list[float]) -> None:
+    for line in standing(*(row("x", score) for score in scores)).lines:
+        assert line.drawn is not None
+        assert 0 <= line.drawn.low <= line.drawn.mean <= line.drawn.high <= 118
+
+
+@given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=20))
+def test_axes_hold_all_values_and_have_a_few_round_ticks(values: list[float]) -> None:
+    axis = plots.Axis(values, 0, 500)
+    assert all(0 <= axis.at(value) <= 500 for value in values)
+    assert 1 <= len(axis.ticks()) <= 11
+
+
+def test_a_diagram_leaves_out_what_has_no_number() -> None:
+    plot = plots.metric_against_metric(ABC, "tar", "score")
+    assert plot is not None
+    assert len(plot.dots) == 3
+    assert plots.metric_against_metric([row("x", None)], "tar", "score") is None
+
+
+def test_a_sketch_has_a_step_per_action() -> None:
+    line = {
+        "episode_id": "a/b",
+        "status": "completed",
+        "actions": ["move_forward", {"action": "turn_left", "action_args": {"degrees": 30}}, "stop"],
+        "trajectory": [[0, 0, 0], [0, 0, -1], [0, 0, -1], [0, 0, -1]],
+        "metrics": {"sr": True},
+    }
+    replay = sketch(line, benchmark="demo")
+    assert [step.action for step in replay.steps] == [None, "move_forward", "turn_left", "stop"]
+    assert replay.steps[2].arguments == {"degrees": 30.0}
+    assert replay.steps[0].yaw == 0.0  # towards −Z
+    assert json.loads(data_json(replay))["events"][-1]["reason"] == "stop"
+    column, line_ = replay.floors[0].pixel((0, 0, -1))
+    assert 0 <= column <= replay.floors[0].picture.width
+    assert 0 <= line_ <= replay.floors[0].picture.height
+
+
+@pytest.mark.parametrize(
+    "line", [{"episode_id": "x"}, {"episode_id": "x", "actions": ["stop"], "cause": "agent_crash"}]
+)
+def test_a_sketch_needs_hardly_anything(line: dict[str, object]) -> None:
+    assert sketch(line, benchmark="demo").steps[0].position == (0.0, 0.0, 0.0)
+
+
+def test_files_are_addressed_by_their_content() -> None:
+    assert assets.asset_url("pages.css") == f"/static/{assets.digest()}/pages.css"
+    assert {"replay.js", "replay.css", "board.js"} <= assets.assets().keys()
+    assert sum(len(asset.compressed) for asset in assets.assets().values()) < 60_000
+
+
+@pytest.mark.parametrize(
+    ("shown", "text"),
+    [
+        (number(None), "–"),
+        (number(0.12345), "0.123"),
+        (metric_name("tar"), "TAR"),
+        (metric_name("path_length"), "path length"),
+        (size(999), "999 B"),
+        (size(2_500_000_000), "2.5 GB"),
+        (duration(3661), "1 h 1 min"),
+        (duration(timedelta(days=2, seconds=5)), "2 d 5 s"),
+        (duration(0), "0 s"),
+        (str(moment(NOW)), '<time datetime="2026-09-01T12:00:00Z">2026-09-01 12:00 UTC</time>'),
+    ],
+)
+def test_values_look_as_people_read_them(shown: str, text: str) -> None:
+    assert shown == text
