@@ -100,7 +100,6 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The refusals of a route, for its `responses=`."""
     return {
         status: {
-            "model": Problem,
             "description": title_of(status),
             "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
         }
@@ -137,8 +136,23 @@ def status_of(error: NavEvalError) -> int:
     return next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
 
 
+def document(app: FastAPI) -> None:
+    """Let the OpenAPI document of `app` say what a problem is; a `model` would promise plain JSON, too."""
+    generate = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        known = generate()
+        template = "#/components/schemas/{model}"
+        schema = Problem.model_json_schema(ref_template=template)
+        known.setdefault("components", {}).setdefault("schemas", {}).update({**schema.pop("$defs"), "Problem": schema})
+        return known
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+
 def install(app: FastAPI) -> None:
     """Let `app` answer with problems whatever is raised."""
+    document(app)
     app.add_exception_handler(NavEvalError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)

@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 
 from nav_eval_store.errors import StoreError
 from nav_eval_store.messages import Broker
-from nav_eval_store.settings import StoreSettings, value
+from nav_eval_store.settings import StoreSettings, flag, value
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,9 +75,9 @@ class GatewaySettings:
             max_body=_number(variables, "NAV_EVAL_MAX_BODY_KB", 1024) << 10,
             rate_limit=_number(variables, "NAV_EVAL_RATE_LIMIT", 600),
             login_rate_limit=_number(variables, "NAV_EVAL_LOGIN_RATE_LIMIT", 20),
-            trust_proxy=_flag(variables, "NAV_EVAL_TRUST_PROXY"),
+            trust_proxy=flag(variables, "NAV_EVAL_TRUST_PROXY"),
             metrics_token=value(variables, "NAV_EVAL_METRICS_TOKEN") or None,
-            allow_private_webhooks=_flag(variables, "NAV_EVAL_ALLOW_PRIVATE_WEBHOOKS"),
+            allow_private_webhooks=flag(variables, "NAV_EVAL_ALLOW_PRIVATE_WEBHOOKS"),
         )
 
 
@@ -109,13 +109,3 @@ def _number(variables: Mapping[str, str], name: str, default: int) -> int:
     if not text.isdecimal():
         raise StoreError(f"{name} is {text!r}; it must be a whole number.")
     return int(text)
-
-
-_FLAGS = {"": False, "0": False, "no": False, "false": False, "1": True, "yes": True, "true": True}
-
-
-def _flag(variables: Mapping[str, str], name: str) -> bool:
-    text = variables.get(name, "")
-    if text.lower() not in _FLAGS:
-        raise StoreError(f"{name} is {text!r}; it must be yes or no.")
-    return _FLAGS[text.lower()]

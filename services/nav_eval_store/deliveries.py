@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from sqlalchemy import or_, select
+from sqlalchemy import Select, or_, select
 
 from nav_eval_store import audit
 from nav_eval_store.actors import Actor
@@ -130,9 +130,8 @@ def body(event: Event) -> dict[str, Any]:
     return {"id": event.id, "kind": event.kind, "at": event.at.isoformat(), **ids, "data": event.payload}
 
 
-def take_due(session: Session, *, limit: int = 20) -> Sequence[Delivery]:
-    """Deliveries to send now; nobody else gets them for a while."""
-    query = (
+def _due(session: Session, limit: int) -> Select[Delivery]:
+    return (
         select(Delivery)
         .join(Delivery.webhook)
         .where(
@@ -143,9 +142,17 @@ def take_due(session: Session, *, limit: int = 20) -> Sequence[Delivery]:
         )
         .order_by(Delivery.due_at)
         .limit(limit)
-        .with_for_update(skip_locked=True, of=Delivery)
     )
-    due = session.scalars(query).all()
+
+
+def any_due(session: Session) -> bool:
+    """Whether there is something to send."""
+    return session.scalar(_due(session, 1)) is not None
+
+
+def take_due(session: Session, *, limit: int = 20) -> Sequence[Delivery]:
+    """Deliveries to send now; nobody else gets them for a while."""
+    due = session.scalars(_due(session, limit).with_for_update(skip_locked=True, of=Delivery)).all()
     for delivery in due:
         delivery.due_at = session.now() + SENDING
         delivery.attempts += 1

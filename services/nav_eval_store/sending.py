@@ -30,7 +30,7 @@ from nav_eval_store import addresses, deliveries
 from nav_eval_store.database import Database, Session
 from nav_eval_store.errors import StoreError
 from nav_eval_store.models import Competition, Submission
-from nav_eval_store.settings import value
+from nav_eval_store.settings import flag, value
 
 log = logging.getLogger("nav_eval_store.sending")
 SIGNATURE = "X-Nav-Eval-Signature"
@@ -111,6 +111,31 @@ class SmtpSettings:
             password=unquote(parts.password) if parts.password else None,
             sender=variables.get("NAV_EVAL_MAIL_FROM") or f"nav-eval@{parts.hostname}",
         )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SendingSettings:
+    """How this installation sends."""
+
+    smtp: SmtpSettings | None = None
+    allow_private: bool = False  #: webhooks may point into the local network
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] | None = None) -> "SendingSettings":
+        variables = os.environ if environ is None else environ
+        return cls(
+            smtp=SmtpSettings.from_environment(variables),
+            allow_private=flag(variables, "NAV_EVAL_ALLOW_PRIVATE_WEBHOOKS"),
+        )
+
+
+def deliver(database: Database, settings: SendingSettings) -> int:
+    """Send all that is due, if anything is; for a beat. How many there were."""
+    with database.read() as session:
+        if not deliveries.any_due(session):
+            return 0
+    with web_client() as client:
+        return send_due(database, client, smtp=settings.smtp, allow_private=settings.allow_private)
 
 
 class Parcel(NamedTuple):

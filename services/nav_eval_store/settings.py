@@ -48,3 +48,14 @@ def value(variables: Mapping[str, str], name: str) -> str | None:
         return Path(file).read_text().strip()
     except OSError as error:
         raise StoreError(f"{name}_FILE: cannot read {file}: {error.strerror}.") from error
+
+
+_FLAGS = {"": False, "0": False, "no": False, "false": False, "1": True, "yes": True, "true": True}
+
+
+def flag(variables: Mapping[str, str], name: str) -> bool:
+    """A variable that says yes or no; not set is no."""
+    text = variables.get(name, "")
+    if text.lower() not in _FLAGS:
+        raise StoreError(f"{name} is {text!r}; it must be yes or no.")
+    return _FLAGS[text.lower()]

@@ -192,6 +192,15 @@ def test_what_fails_is_tried_again_later_and_redirects_are_not_followed(
     assert (delivery.attempts, delivery.status, delivery.delivered_at is not None) == (3, 200, True)
 
 
+def test_a_beat_calls_one_function(cup: Challenge, receiver: Receiver) -> None:
+    assert sending.deliver(cup.database, sending.SendingSettings()) == 0
+    hooked(cup, receiver.url)
+    settings = sending.SendingSettings.from_environment({"NAV_EVAL_ALLOW_PRIVATE_WEBHOOKS": "yes"})
+    assert sending.deliver(cup.database, settings) == 1
+    assert len(receiver.got) == 1
+    assert sending.deliver(cup.database, settings) == 0
+
+
 def test_a_private_address_is_refused_when_it_is_called(cup: Challenge, receiver: Receiver) -> None:
     hooked(cup, receiver.url)  # as if its name had meant something else when it was added
     with sending.web_client() as client:
