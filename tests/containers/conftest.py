@@ -1,12 +1,10 @@
 """A private engine with our images on it, the room of the other tests in a volume, and agents made of a few lines."""
 
 import io
-import tarfile
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import docker
 import pytest
 
 from nav_eval.config import BenchmarkConfig
@@ -14,13 +12,12 @@ from nav_eval.config.schema.competition import LimitsConfig
 from nav_eval_worker.runtime.base import Image, ShardWork
 from nav_eval_worker.runtime.containers.settings import DockerSettings
 from nav_eval_worker.runtime.docker import DockerRuntime
-from support.engine import DockerEngine, docker_engine
+from support.engine import DockerEngine, docker_engine, packed
 
 __all__ = ["docker_engine"]
 collect_ignore = ["agents"]
 
 LIMITS = LimitsConfig(memory_gb=0.4, cpus=1.0, shm_gb=0.05, pids=64, log_kb=16, start_seconds=60, step_seconds=20)
-DATA = "/srv/nav-eval/data"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -29,18 +26,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.docker)
             item.add_marker(pytest.mark.xdist_group("docker"))
-
-
-def packed(files: dict[str, bytes | str]) -> bytes:
-    """A tar of files that anybody may read."""
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as archive:
-        for name, content in files.items():
-            data = content.encode() if isinstance(content, str) else content
-            header = tarfile.TarInfo(name)
-            header.size, header.mode = len(data), 0o755
-            archive.addfile(header, io.BytesIO(data))
-    return buffer.getvalue()
 
 
 @pytest.fixture(scope="session")
@@ -52,13 +37,8 @@ def engine(docker_engine: DockerEngine) -> DockerEngine:
 @pytest.fixture(scope="session")
 def room_volume(engine: DockerEngine, room_data: Path) -> str:
     """The room on the engine, as an organiser's data would be."""
-    name = "test-room"
-    engine.client.volumes.create(name)
-    mount = docker.types.Mount(target=DATA, source=name, type="volume")
-    helper = engine.client.containers.create("nav-eval-simulator:latest", ["true"], network_mode="none", mounts=[mount])
-    helper.put_archive(DATA, packed({file.name: file.read_bytes() for file in room_data.iterdir()}))
-    helper.remove()
-    return name
+    engine.put_data("test-room", room_data)
+    return "test-room"
 
 
 @pytest.fixture

@@ -11,10 +11,12 @@ use an engine carry `pytest.mark.xdist_group("docker")`: one engine owns the fol
 
 import ctypes
 import fcntl
+import io
 import os
 import shutil
 import signal
 import subprocess
+import tarfile
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -137,6 +139,15 @@ class DockerEngine:
         if names:
             self.run([str(AIRGAP / "build.sh"), *names], timeout=timeout)
 
+    def put_data(self, volume: str, folder: Path) -> None:
+        """The files of a folder in a volume, where simulators look for scenes and episodes."""
+        target = "/srv/nav-eval/data"
+        self.client.volumes.create(volume)
+        mount = docker.types.Mount(target=target, source=volume, type="volume")
+        helper = self.client.containers.create(image_tag("simulator"), ["true"], network_mode="none", mounts=[mount])
+        helper.put_archive(target, packed({file.name: file.read_bytes() for file in folder.iterdir()}))
+        helper.remove()
+
     def clear(self) -> None:
         """Remove what earlier runs may have left: containers, volumes, networks. Images stay."""
         for container in self.client.containers.list(all=True, ignore_removed=True):
@@ -165,6 +176,18 @@ class DockerEngine:
                 if time.monotonic() > last or self._process is None or self._process.poll() is not None:
                     pytest.fail(f"dockerd did not start:\n{self.log[-3000:]}")
                 time.sleep(0.1)
+
+
+def packed(files: Mapping[str, bytes | str]) -> bytes:
+    """A tar of files that anybody may read."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name, content in files.items():
+            data = content.encode() if isinstance(content, str) else content
+            header = tarfile.TarInfo(name)
+            header.size, header.mode = len(data), 0o755
+            archive.addfile(header, io.BytesIO(data))
+    return buffer.getvalue()
 
 
 def image_tag(name: str) -> str:

@@ -10,7 +10,7 @@ from nav_eval.evaluation.generation import ensure_generated
 
 
 def main(names: list[str]) -> None:
-    for name in names:
+    for name in filter(None, names):  # Compose passes an empty name where nothing is to be made
         made = ensure_generated(load_benchmark(name), say=print)
         print(f"{name}: {'made' if made else 'is there'}")
 

@@ -50,7 +50,7 @@ class DockerRuntime(Runtime):
         self._settings = settings or DockerSettings.from_environment()
         self._client = connect()
         self._folder = folder
-        self._images = ImageCache(
+        self.images = ImageCache(
             self._client, folder / "images", limit=int(self._settings.image_cache_gb * 1_000_000_000)
         )
         self._weights = volumes.WeightsCache(
@@ -63,10 +63,10 @@ class DockerRuntime(Runtime):
             self._client.images.get(self._settings.simulator_image)
 
     def find(self, image_id: str) -> Image | None:
-        return self._images.find(image_id)
+        return self.images.find(image_id)
 
     def admit(self, archive: Path | Readable, *, limits: ArchiveLimits = IMAGE_LIMITS) -> Image:
-        return self._images.admit(archive, limits=limits)
+        return self.images.admit(archive, limits=limits)
 
     def find_weights(self, digest: str) -> Weights | None:
         return self._weights.find(digest)
@@ -99,7 +99,7 @@ class DockerRuntime(Runtime):
         for run in dead:
             self._remove(run)
         with ours():
-            self._images.evict()
+            self.images.evict()
         return len(dead)
 
     def _make_volumes(self, work: ShardWork) -> None:
@@ -121,7 +121,7 @@ class DockerRuntime(Runtime):
         return msgspec.json.encode(order)
 
     def _start_agent(self, work: ShardWork, image: Image, pair: DockerPair) -> None:
-        note = self._images.note(image.id)
+        note = self.images.note(image.id)
         cell = cells.agent(work, self._settings, volumes=note.volumes if note else ())
         with starting_agent():
             container = self._client.containers.create(image.handle, **cell)

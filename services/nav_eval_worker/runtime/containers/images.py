@@ -38,7 +38,7 @@ class ImageCache:
 
     def __init__(self, client: docker.DockerClient, folder: Path, *, limit: int) -> None:
         """`limit` is bytes of unpacked images that may stay on the engine."""
-        self._client, self._folder, self._limit = client, folder, limit
+        self._client, self._folder, self.limit = client, folder, limit
 
     def find(self, image_id: str) -> Image | None:
         """Asking counts as use."""
@@ -78,7 +78,7 @@ class ImageCache:
         kept = 0
         for image_id, used, size in notes:
             kept += size
-            if kept > self._limit and now - used > YOUNG_SECONDS and self._drop(image_id):
+            if kept > self.limit and now - used > YOUNG_SECONDS and self._drop(image_id):
                 kept -= size
                 dropped += 1
         return dropped

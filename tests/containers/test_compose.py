@@ -1,0 +1,280 @@
+"""The whole challenge on a real engine: images, compose file, a team's first day, and what is killed on the way."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nav_eval.config import BenchmarkConfig, load_benchmark
+from nav_eval.evaluation.orchestrator import EvaluationOrchestrator
+from nav_eval_sdk.client import API, ChallengeClient, Submission
+from nav_eval_sdk.errors import SdkError
+from nav_eval_sdk.submitting import sha256_of, submit
+from nav_eval_sdk.web import Http
+from support.engine import ROOT, DockerEngine
+
+BENCHMARK = """
+benchmark:
+  extends: demo_vln
+  name: Room
+  dataset: {data_path: data/val.json.gz, scene_path: data, generate: null}
+  evaluation: {max_steps: 25}
+"""
+COMPETITION = """
+competition:
+  name: cup
+  title: The Cup
+  registration: open
+  phases:
+    - name: dev
+      benchmark: room
+      shards: 2
+      quota: {per_day: 100, concurrent: 4}
+      limits: {memory_gb: 1, cpus: 1, shm_gb: 0.1, pids: 64, start_seconds: 90, step_seconds: 30}
+"""
+FILES = {"benchmarks/room.yaml": BENCHMARK, "competitions/cup.yaml": COMPETITION}
+IMAGES = ("postgres", "redis", "gateway", "worker", "simulator", "agent")
+LARGEST = {"gateway": 400e6, "worker": 400e6, "simulator": 700e6}
+
+
+class Stack:
+    """A challenge that was brought up with docker-compose."""
+
+    def __init__(self, engine: DockerEngine, folder: Path, site: str) -> None:
+        self.engine, self.folder, self.site = engine, folder, site
+        self.port = free_port()
+        self.server = f"http://127.0.0.1:{self.port}"
+        subprocess.run([str(ROOT / "deploy/secrets.sh"), str(folder / "secrets"), str(folder / "env")], check=True)
+        self.environment: Mapping[str, str] = {
+            "COMPOSE_PROJECT_NAME": site,
+            "NAV_EVAL_SITE": site,
+            "NAV_EVAL_SECRETS": str(folder / "secrets"),
+            "NAV_EVAL_CONFIGS": str(folder / "configs"),
+            "NAV_EVAL_COMPETITION": "cup",
+            "NAV_EVAL_GENERATE": "",
+            "NAV_EVAL_LISTEN": f"127.0.0.1:{self.port}",
+            "NAV_EVAL_GATEWAY_PROCESSES": "1",
+            "DOCKER_SOCKET": str(engine.socket),
+            "DOCKER_GID": str(engine.socket.stat().st_gid),
+        }
+
+    def compose(self, *arguments: str, timeout: float = 300, check: bool = True) -> str:
+        return self.engine.run(
+            ["docker-compose", *arguments], environment=self.environment, timeout=timeout, check=check
+        )
+
+    def up(self) -> None:
+        self.compose("up", "-d", "--no-build")
+        self.wait_until_ready()
+
+    def down(self) -> None:
+        with suppress(Exception):
+            self.compose("down", "--volumes", "--timeout", "5", check=False)
+
+    def wait_until_ready(self, seconds: float = 180) -> None:
+        last = time.monotonic() + seconds
+        while True:
+            try:
+                with Http(self.server).open("GET", "/readyz"):
+                    return
+            except (SdkError, OSError) as error:
+                if time.monotonic() > last:
+                    raise AssertionError(
+                        f"not ready: {error}\n{self.compose('logs', '--tail=40', check=False)}"
+                    ) from None
+                time.sleep(1)
+
+    def container(self, service: str) -> Any:
+        labels = [f"com.docker.compose.project={self.site}", f"com.docker.compose.service={service}"]
+        return self.engine.client.containers.list(filters={"label": labels})[0]
+
+    def team(self, name: str) -> ChallengeClient:
+        """Register over HTTP, found a team."""
+        password = uuid.uuid4().hex
+        everybody = Http(self.server)
+        everybody.json("POST", f"{API}/users", {"name": name, "email": f"{name}@example.org", "password": password})
+        token = everybody.json("POST", f"{API}/login", {"name": name, "password": password, "token_name": "t"})["token"]
+        Http(self.server, token).json("POST", f"{API}/competitions/cup/teams", {"name": f"Team {name}"})
+        return ChallengeClient(self.server, token)
+
+    def wait(
+        self, client: ChallengeClient, submission: str, *, until: Callable[[Submission], bool], seconds: float
+    ) -> Submission:
+        last = time.monotonic() + seconds
+        while True:
+            found = client.submission(submission)
+            if until(found) or found.is_final:
+                return found
+            if time.monotonic() > last:
+                raise AssertionError(f"{found}\n{self.compose('logs', '--tail=60', 'worker', check=False)}")
+            time.sleep(0.5)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def stack(docker_engine: DockerEngine, room_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    docker_engine.build(*IMAGES)
+    folder = tmp_path_factory.mktemp("stack")
+    for parent in (folder, *folder.parents):  # containers have other users than the tests
+        if parent.owner() == Path.home().owner() and str(parent).startswith("/tmp/"):
+            parent.chmod(parent.stat().st_mode | 0o011)
+    for name, text in FILES.items():
+        (folder / "configs" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "configs" / name).write_text(text)
+    site = f"test{uuid.uuid4().hex[:6]}"
+    docker_engine.put_data(f"{site}-data", room_data)
+    stack = Stack(docker_engine, folder, site)
+    try:
+        stack.up()
+        yield stack
+    finally:
+        stack.down()
+
+
+@pytest.fixture(scope="module")
+def archive(docker_engine: DockerEngine, stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`nav-eval-sdk init`, `docker build`, `docker save`, as a team does it."""
+    folder = tmp_path_factory.mktemp("team")
+    project = folder / "agent"
+    subprocess.run([sys.executable, "-m", "nav_eval_sdk", "init", str(project)], check=True)
+    wheel = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "-qq",
+        "--no-deps",
+        "--no-build-isolation",
+        "-w",
+        str(project / "wheels"),
+    ]
+    subprocess.run([*wheel, str(ROOT / "sdk")], check=True)
+    for name in ("grpcio-", "numpy-", "protobuf-", "typing_extensions-"):
+        for file in (ROOT / "deploy" / "docker" / "wheels").glob(f"{name}[0-9]*.whl"):
+            shutil.copy(file, project / "wheels")
+    offline = folder / "Dockerfile"  # this site has no package index
+    offline.write_text("FROM nav-eval-base:bookworm\nENV PIP_NO_INDEX=1\n")
+    docker_engine.docker("build", "-q", "-t", "test/base:1", "-f", str(offline), str(folder))
+    docker_engine.docker(
+        "build", "-q", "--network", "none", "-t", "test/agent:1", "--build-arg", "BASE=test/base:1", str(project)
+    )
+    target = folder / "agent.tar"
+    docker_engine.docker("save", "-o", str(target), "test/agent:1")
+    return target
+
+
+class Cut(Exception):
+    """The cable, in the middle of an upload."""
+
+
+def test_a_team_gets_from_init_to_the_leaderboard(
+    stack: Stack, archive: Path, room_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    client = stack.team("ada")
+    digest, size = sha256_of(archive), archive.stat().st_size
+    submission = client.create_submission(competition="cup", phase="dev", sha256=digest, size=size, name=archive.name)
+
+    def cut(done: int) -> None:
+        if done > size // 3:
+            raise Cut
+
+    with pytest.raises(Cut):
+        client.upload(submission, archive, sha256=digest, memory=tmp_path / "nav-eval-sdk" / "uploads.json", notice=cut)
+    again = submit(client, str(archive), competition="cup", phase="dev")
+    assert again.submission_id == submission.submission_id
+    uploaded_at = time.monotonic()
+    stack.wait(client, again.submission_id, until=lambda found: found.status in ("running", "scoring"), seconds=240)
+    verdict_seconds = time.monotonic() - uploaded_at
+    print(f"first verdict {verdict_seconds:.1f} s after the upload of {size / 1e6:.0f} MB")
+    final = stack.wait(client, again.submission_id, until=lambda found: found.is_final, seconds=300)
+    assert final.status == "completed", final.document
+
+    board = client.leaderboard("cup", "dev")
+    row = next(row for row in board["rows"] if row["team"] == "Team ada")
+    at_home = evaluated_at_home(archive.parent / "agent", room_data, tmp_path)
+    shown = {key: value for key, value in row["scores"].items() if key in at_home}
+    assert shown == {key: at_home[key] for key in shown}
+    assert shown
+
+
+def evaluated_at_home(project: Path, room_data: Path, tmp_path: Path) -> dict[str, Any]:
+    """The same agent without containers."""
+    place = [f"dataset.data_path={room_data / 'val.json.gz'}", f"dataset.scene_path={room_data}"]
+    benchmark: BenchmarkConfig = load_benchmark(
+        "demo_vln", overrides=[*place, "evaluation.max_steps=25", "dataset.generate=null"], environ={}
+    )
+    agent = f"{project / 'agent.py'}:MyAgent"
+    report = EvaluationOrchestrator(cache=tmp_path / "cache").run_benchmark(
+        benchmark, agent=agent, out=tmp_path / "run"
+    )
+    return dict(report.scores)
+
+
+def test_killed_workers_and_containers_change_no_score(stack: Stack, archive: Path, tmp_path: Path) -> None:
+    client = stack.team("bob")
+    submission = submit(client, str(archive), competition="cup", phase="dev")
+    stack.wait(client, submission.submission_id, until=lambda found: found.status == "running", seconds=240)
+    killed = kill_pair(stack)
+    os.kill(stack.container("worker").attrs["State"]["Pid"], signal.SIGKILL)
+    final = stack.wait(client, submission.submission_id, until=lambda found: found.is_final, seconds=400)
+    assert killed
+    assert final.status == "completed", final.document
+    rows = {row["team"]: row["scores"] for row in client.leaderboard("cup", "dev")["rows"]}
+    assert rows["Team bob"] == rows["Team ada"]
+    label = {"label": f"nav-eval.site={stack.site}"}
+    last = time.monotonic() + 90
+    while stack.engine.client.containers.list(all=True, filters=label) and time.monotonic() < last:
+        time.sleep(1)
+    assert stack.engine.client.containers.list(all=True, filters=label) == []
+
+
+def kill_pair(stack: Stack) -> list[str]:
+    """End the simulator of whatever runs just now."""
+    last = time.monotonic() + 120
+    while time.monotonic() < last:
+        running = stack.engine.client.containers.list(
+            filters={"label": [f"nav-eval.site={stack.site}", "nav-eval.part=simulator"]}
+        )
+        for container in running:
+            with suppress(Exception):
+                container.kill()
+        if running:
+            return [container.name for container in running]
+        time.sleep(0.1)
+    return []
+
+
+def test_images_are_small_and_say_what_they_are(stack: Stack) -> None:
+    for name, largest in LARGEST.items():
+        image = stack.engine.client.images.get(f"nav-eval-{name}:latest")
+        print(f"{name}: {image.attrs['Size'] / 1e6:.0f} MB")
+        assert image.attrs["Size"] < largest
+        assert image.attrs["Config"]["User"].split(":")[0] not in ("", "0", "root")
+        assert image.labels["org.opencontainers.image.title"].startswith("nav-eval ")
+
+
+def test_services_are_healthy(stack: Stack) -> None:
+    last = time.monotonic() + 120
+    wanted = {"postgres", "redis", "gateway", "worker"}
+    while time.monotonic() < last:
+        health = {name: stack.container(name).attrs["State"]["Health"]["Status"] for name in wanted}
+        if set(health.values()) == {"healthy"}:
+            return
+        time.sleep(2)
+    raise AssertionError(json.dumps(health))
