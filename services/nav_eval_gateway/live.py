@@ -15,15 +15,16 @@ from types import FrameType
 from typing import TypeVar
 from uuid import UUID
 
-from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 
+from nav_eval_gateway.errors import Unavailable
 from nav_eval_store import events
 from nav_eval_store.database import Database
 from nav_eval_store.models import Event
 
 log = logging.getLogger("nav_eval_gateway.live")
 T = TypeVar("T")
+MOST_WATCHERS = 2000
 
 
 @contextmanager
@@ -89,6 +90,11 @@ class EventHub:
         self.closed = False
         """Streams end when the server stops: it would wait for them otherwise."""
 
+    def refuse_crowds(self) -> None:
+        """Refuse one more watcher than this process can serve."""
+        if len(self._watchers) >= MOST_WATCHERS:
+            raise Unavailable("Too many are watching; ask for the status now and then instead.")
+
     @contextmanager
     def watching(self, watcher: Watcher) -> Iterator[Watcher]:
         self._watchers.add(watcher)
@@ -127,10 +133,10 @@ class EventHub:
             watcher.wake()
 
     async def _quietly(self, ask: Callable[[], T]) -> T | None:
-        """A database that is away for a moment ends no stream."""
+        """Whatever fails is tried again: nobody else would wake the watchers."""
         try:
             return await run_in_threadpool(ask)
-        except SQLAlchemyError as error:
+        except Exception as error:  # noqa: BLE001  the boundary of a task that must not end
             log.warning("cannot look for events: %s", error)
             return None
 

@@ -53,12 +53,14 @@ class News(NamedTuple):
     """What a reader hears next."""
 
     told: Sequence[Told]
-    last_id: int
+    last_id: int | None
     """The last event that was looked at."""
     more: bool = False
     """There may be further ones already."""
     over: bool = False
     """Nothing will ever come after this."""
+    restless: bool = False
+    """Things change without an event: look again even if nobody says that there is news."""
 
 
 Read = Callable[[int | None], News]
@@ -72,6 +74,8 @@ def last_event_id(header: str | None) -> int | None:
 
 
 def event_stream(parts: Services, watcher: Watcher, read: Read, *, last: int | None) -> StreamingResponse:
+    """An answer that goes on until there is nothing more to tell."""
+    parts.hub.refuse_crowds()
     body = _stream(parts, watcher, read, last)
     return StreamingResponse(body, media_type="text/event-stream", headers=HEADERS)
 
@@ -82,27 +86,26 @@ async def _stream(parts: Services, watcher: Watcher, read: Read, last: int | Non
     with parts.hub.watching(watcher):
         while not parts.hub.closed and time.monotonic() < until:
             news = await run_in_threadpool(_patiently, read, last)
-            for told in news.told if news else ():
+            for told in news.told:
                 yield told.encode()
-            if news is not None:
-                last = news.last_id
-                if news.over:
-                    return
-                if news.more:
-                    continue
-            if not await watcher.wait(parts.settings.heartbeat_seconds):
+            if news.over:
+                return
+            last = news.last_id
+            while not (news.more or await watcher.wait(parts.settings.heartbeat_seconds)):
                 yield b": still here\n\n"
+                if news.restless:
+                    break
 
 
-def _patiently(read: Read, last: int | None) -> News | None:
+def _patiently(read: Read, last: int | None) -> News:
     """A database that is away for a moment ends no stream; a right that was taken away does."""
     try:
         return read(last)
     except (NotFound, NotAllowed):
-        return News((), last or 0, over=True)
+        return News((), last, over=True)
     except SQLAlchemyError as error:
         log.warning("cannot read events: %s", error)
-        return None
+        return News((), last, restless=True)
 
 
 @dataclass(slots=True)
@@ -138,7 +141,7 @@ class SubmissionReader:
         over = now.state.is_final and not more
         if over:
             told.append(Told("done", _verdict(now), last))
-        return News(told, last, more, over)
+        return News(told, last, more, over, restless=now.state is State.QUEUED)
 
     def _status(self, now: Status, number: int | None) -> Told:
         self._place = (now.state, now.queue_position)

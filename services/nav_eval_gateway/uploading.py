@@ -19,7 +19,7 @@ from nav_eval_gateway.access import SignedIn
 from nav_eval_gateway.errors import BadHeader, Gone, StorageFull
 from nav_eval_gateway.services import Services
 from nav_eval_gateway.tus import Checksum
-from nav_eval_store import recovery, uploads
+from nav_eval_store import recovery, transitions, uploads
 from nav_eval_store.database import Session
 from nav_eval_store.errors import DigestMismatch, TooLarge, UploadBusy
 from nav_eval_store.lifecycle import State
@@ -58,7 +58,7 @@ def create(parts: Services, caller: SignedIn, announced: Announcement) -> Upload
 
 
 def _create(session: Session, caller: SignedIn, announced: Announcement) -> Upload:
-    submission = access.own_submission(session, caller, announced.submission_id)
+    submission = transitions.locked(session, access.own_submission(session, caller, announced.submission_id).id)
     sha256 = announced.details.get("sha256") or _announced_digest(submission, announced.purpose)
     for known in uploads.uploads_of(session, submission):
         same = (known.purpose, known.length, known.sha256) == (announced.purpose, announced.length, sha256)

@@ -89,6 +89,37 @@ def test_a_used_up_quota_says_when_to_come_back(narrow: Server) -> None:
     assert "under way" in refused.json()["detail"]
 
 
+def test_a_used_up_day_says_when_it_is_over(fresh_url: str, tmp_path: Path) -> None:
+    with serving(gateway_settings(tmp_path, database=fresh_url)) as server:
+        Challenge(server.database, competition_config({"quota": {"per_day": 1, "concurrent": 5}}))
+        with server.captain("ada") as captain:
+            body = {"competition": "cup", "phase": "dev"}
+            captain.post("/submissions", json=body).raise_for_status()
+            refused = captain.post("/submissions", json=body)
+            (quota,) = captain.get(f"/teams/{captain.get('/me').json()['teams'][0]['team_id']}/quota").json()
+    assert refused.status_code == 429
+    assert 86_000 < int(refused.headers["retry-after"]) <= 86_400
+    assert (quota["left"], quota["next_at"] is not None) == (0, True)
+
+
+def test_announcements_at_once_are_one_upload(narrow: Server) -> None:
+    with narrow.captain("ada") as captain:
+        token = captain.headers["authorization"].removeprefix("Bearer ")
+        submission = captain.post("/submissions", json={"competition": "cup", "phase": "dev"}).json()["id"]
+    metadata = f"submission_id {base64.b64encode(submission.encode()).decode()}"
+    gate = threading.Barrier(10)
+
+    def announce(_: int) -> str:
+        with narrow.client(token) as client:
+            gate.wait()
+            answer = client.post("/uploads", headers={**V, "Upload-Length": "5", "Upload-Metadata": metadata})
+            assert answer.status_code == 201, answer.text
+            return answer.headers["location"]
+
+    with ThreadPoolExecutor(10) as pool:
+        assert len(set(pool.map(announce, range(10)))) == 1
+
+
 @pytest.fixture
 def uploader(fresh_url: str, tmp_path: Path) -> Iterator[Callable[..., object]]:
     """A gateway in a process of its own, with a team that has a submission of 40 MB."""
