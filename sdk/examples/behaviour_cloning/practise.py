@@ -88,8 +88,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("benchmark", type=Path, help="the training houses")
     parser.add_argument("--policy", type=Path, default=Path("policy.npz"))
     parser.add_argument("--out", type=Path, default=Path("practice.npz"))
-    parser.add_argument("--episodes", type=int, default=160)
-    parser.add_argument("--steps", type=int, default=250, help="at most so many per episode")
+    parser.add_argument("--episodes", type=int, default=120)
+    parser.add_argument("--steps", type=int, default=220, help="at most so many per episode")
     parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args()
 

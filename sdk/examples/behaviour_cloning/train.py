@@ -1,9 +1,8 @@
 """Behaviour cloning: from exported demonstrations to `policy.npz`, in minutes on two cores.
 
-    python train.py oracle.hdf5 wobbly.hdf5 --scenes data/cloning/scenes --out policy.npz
+    python train.py oracle.hdf5 --scenes data/cloning/scenes --out policy.npz
 
-Needs `torch` (the CPU build will do), `h5py` and `numpy`. Demonstrations with mistakes teach how to recover from them;
-a stop that closed no sub-task is a mistake and is not learnt.
+Needs `torch` (the CPU build will do), `h5py` and `numpy`. A stop that closed no sub-task is a mistake and is not learnt.
 """
 
 from __future__ import annotations
