@@ -5,13 +5,14 @@ Several workers may do it at once, because each step is a short transaction that
 """
 
 import logging
+import threading
 import time
 from collections.abc import Callable
 from uuid import UUID
 
 from sqlalchemy import update
 
-from nav_eval_store import ranking, recovery, workers
+from nav_eval_store import ranking, recovery, sending, workers
 from nav_eval_store.database import Session
 from nav_eval_store.models import Job
 from nav_eval_store.recovery import Message
@@ -29,6 +30,7 @@ class Beat:
     def __init__(self, shop: Workshop) -> None:
         self._shop = shop
         self._tidied_at = -TIDY_SECONDS
+        self._postman: threading.Thread | None = None
 
     def round(self) -> int:
         """Do everything that is due; a step that fails does not keep the others from being done. How many were told."""
@@ -68,8 +70,13 @@ class Beat:
             ranking.rank(self._shop.database, phase)
 
     def _deliver(self) -> None:
-        """Webhooks and e-mail."""
-        deliver_due(self._shop)
+        """Webhooks and e-mail, in a thread of their own: a receiver may take its time, leases may not."""
+        if self._postman is None or not self._postman.is_alive():
+            self._postman = threading.Thread(target=self._guarded, args=(self._post,), name="postman", daemon=True)
+            self._postman.start()
+
+    def _post(self) -> int:
+        return sending.deliver(self._shop.database, self._shop.settings.sending)
 
     def _tidy(self) -> None:
         freed = recovery.tidy(self._shop.database, self._shop.blobs)
@@ -80,10 +87,6 @@ class Beat:
     def _is_active(self, run: str) -> bool:
         with self._shop.database.read() as session:
             return any(str(lease.id) == run for lease in workers.holding(session))
-
-
-def deliver_due(shop: Workshop) -> None:
-    """Send what is due, where this installation can send."""
 
 
 def _untold(session: Session, messages: list[Message]) -> None:

@@ -1,5 +1,6 @@
 """`nav-eval worker`: takes jobs and does them."""
 
+import faulthandler
 import logging
 import threading
 from dataclasses import replace
@@ -20,6 +21,7 @@ def worker(
     once: Annotated[bool, typer.Option("--once", help="Do what there is to do, then end.")] = False,
 ) -> None:
     """Validate, run and score submissions."""
+    faulthandler.enable()  # a crash in a library names the line that led to it
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     for chatty in ("alembic", "kombu.connection"):
         logging.getLogger(chatty).setLevel(logging.ERROR)

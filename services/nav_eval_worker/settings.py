@@ -12,6 +12,7 @@ from nav_eval.cache import cache_folder
 from nav_eval.errors import ConfigError
 from nav_eval_store.lifecycle import Patience
 from nav_eval_store.messages import Broker
+from nav_eval_store.sending import SendingSettings
 from nav_eval_store.settings import StoreSettings
 
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
@@ -32,6 +33,7 @@ class WorkerSettings:
     grace_seconds: float = 8.0  #: for an episode to end when the worker is told to stop
     look_seconds: float = 5.0  #: between two looks at the queue without being told
     patience: Patience = field(default_factory=Patience)
+    sending: SendingSettings = field(default_factory=SendingSettings)  #: webhooks and e-mail
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> "WorkerSettings":
@@ -49,6 +51,7 @@ class WorkerSettings:
             grace_seconds=float(_count(variables, "NAV_EVAL_WORKER_GRACE", default=8)),
             look_seconds=float(_count(variables, "NAV_EVAL_WORKER_LOOK", default=5)),
             patience=patience_of(variables.get("NAV_EVAL_PATIENCE", "")),
+            sending=SendingSettings.from_environment(variables),
         )
 
 

@@ -169,7 +169,8 @@ class Stack:
         while not condition():
             if time.monotonic() > last:
                 logs = "\n".join(f"--- {path.name}\n{path.read_text()[-3000:]}" for path in self.folder.glob("*.log"))
-                raise AssertionError(f"{what or 'It'} did not happen within {seconds:g} s.\n{logs}")
+                codes = [worker.poll() for worker in self.workers]
+                raise AssertionError(f"{what or 'It'} did not happen within {seconds:g} s. Exits: {codes}\n{logs}")
             time.sleep(0.05)
 
     def wait(self, submission: UUID, *, seconds: float = 60.0) -> Submission:

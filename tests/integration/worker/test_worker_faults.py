@@ -120,20 +120,21 @@ def test_two_workers_share_the_shards_of_one_submission(make_stack, reference) -
 
 def test_a_killed_simulator_is_ours_a_killed_agent_is_not(make_stack, reference) -> None:
     stack: Stack = make_stack()
-    ours, theirs = stack.submit(stack.team("ours"), SLOW), stack.submit(stack.team("theirs"), SLOW)
-    killed: dict[UUID, int] = {}
+    struck: dict[str, tuple[UUID, int]] = {}
     with stack.worker():
-        for submission, victims in ((ours, simulators), (theirs, agents)):
+        for name, victims in (("ours", simulators), ("theirs", agents)):
+            submission = stack.submit(stack.team(name), SLOW)
             wait_for_episodes(stack, submission, 1)
-            killed[submission] = stack.finished(submission)
+            struck[name] = submission, stack.finished(submission)
             for pid in victims(stack):
                 os.kill(pid, signal.SIGKILL)
             stack.completed(submission)
+    (ours, _), (theirs, finished) = struck["ours"], struck["theirs"]
     stack.assert_same(ours, reference)
     assert [lease.end for lease in stack.leases(ours)].count(LeaseEnd.FAILED) == 1
     causes = [result.get("cause") for result in stack.episodes(theirs).values()]
     assert causes.count("agent_crash") == 1
-    assert causes.index("agent_crash") in (killed[theirs], killed[theirs] + 1)
+    assert causes.index("agent_crash") in (finished, finished + 1)
     crashed = list(stack.episodes(theirs).values())[causes.index("agent_crash")]
     assert "SIGKILL" in crashed["detail"]
     assert {lease.end for lease in stack.leases(theirs)} == {LeaseEnd.DONE}
