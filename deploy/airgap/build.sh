@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds images without a registry: a base from Debian packages, Python libraries from this host's pip.
-# usage: build.sh [base gateway worker simulator agent postgres redis]      (default: all; needs an engine, the base needs root)
+# usage: build.sh [base gateway worker simulator agent postgres redis haproxy]      (default: all; needs an engine, the base needs root)
 #   NAV_EVAL_CACHE      where the base tarball is kept (default ~/.cache/nav-eval)
 #   PYTHON              whose pip downloads the wheels (default .venv/bin/python, else python3)
 #   BUILD_NETWORK       network of `RUN apt-get` (default host: works on engines without a bridge)
@@ -16,13 +16,14 @@ export DOCKER_BUILDKIT=0
 
 main() {
     local wanted=("$@")
-    [ ${#wanted[@]} -gt 0 ] || wanted=(gateway worker simulator agent postgres redis)
+    [ ${#wanted[@]} -gt 0 ] || wanted=(gateway worker simulator agent postgres redis haproxy)
     make_base
     for name in "${wanted[@]}"; do
         case $name in
         base) ;;
         gateway | worker | simulator | agent) collect_wheels && build "nav-eval-$name:latest" "deploy/docker/Dockerfile.$name" "$root" ;;
         postgres) build postgres:16-alpine "deploy/airgap/postgres/Dockerfile" "$here/postgres" ;;
+        haproxy) build haproxy:2.9-alpine "deploy/airgap/haproxy/Dockerfile" "$here/haproxy" ;;
         redis) build redis:7-alpine "deploy/airgap/redis/Dockerfile" "$here/redis" ;;
         *) echo "build.sh: there is no image $name" >&2; exit 2 ;;
         esac

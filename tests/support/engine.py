@@ -192,7 +192,12 @@ def packed(files: Mapping[str, bytes | str]) -> bytes:
 
 def image_tag(name: str) -> str:
     """How `deploy/airgap/build.sh` calls what it makes."""
-    stand_ins = {"postgres": "postgres:16-alpine", "redis": "redis:7-alpine", "base": "nav-eval-base:bookworm"}
+    stand_ins = {
+        "base": "nav-eval-base:bookworm",
+        "haproxy": "haproxy:2.9-alpine",
+        "postgres": "postgres:16-alpine",
+        "redis": "redis:7-alpine",
+    }
     return stand_ins.get(name, f"nav-eval-{name}:latest")
 
 
