@@ -28,7 +28,6 @@ from nav_eval_store.scores import metric_directions
 from nav_eval_store.tables import board_csv
 from nav_eval_store.viewing import Audience, Viewer
 
-
 _WHO = ("authorization", "cookie")
 """Headers by which somebody may be known."""
 
