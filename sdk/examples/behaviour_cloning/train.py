@@ -2,7 +2,7 @@
 
     python train.py oracle.hdf5 --scenes data/cloning/scenes --out policy.npz
 
-Needs `torch` (the CPU build will do), `h5py` and `numpy`. A stop that closed no sub-task is a mistake and is not learnt.
+Needs `torch` (the CPU build will do), `h5py` and `numpy`. A stop that closed no sub-task is not learnt.
 """
 
 from __future__ import annotations

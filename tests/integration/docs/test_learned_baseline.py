@@ -23,6 +23,7 @@ from nav_eval.scene.semantics import write_semantics
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 EXAMPLE = Path(__file__).parents[3] / "sdk/examples/behaviour_cloning"
+NEEDS_TORCH = "training needs PyTorch: pip install 'nav-eval[learn]'"
 SENSORS = "depth_left,depth_front,depth_right,semantic_front"
 
 
@@ -57,8 +58,7 @@ def demonstrations(room: list[str], tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def test_training_learns_what_it_is_shown(demonstrations: Path, house: Path, capsys: pytest.CaptureFixture) -> None:
-    torch = pytest.importorskip("torch", reason="training needs PyTorch: pip install 'nav-eval[learn]'")
-    import train
+    torch, train = pytest.importorskip("torch", reason=NEEDS_TORCH), pytest.importorskip("train")
 
     torch.manual_seed(0)
     torch.set_num_threads(1)
@@ -74,8 +74,7 @@ def test_training_learns_what_it_is_shown(demonstrations: Path, house: Path, cap
 
 
 def test_numpy_says_what_pytorch_says(demonstrations: Path, house: Path, tmp_path: Path) -> None:
-    torch = pytest.importorskip("torch", reason="training needs PyTorch: pip install 'nav-eval[learn]'")
-    import train
+    torch, train = pytest.importorskip("torch", reason=NEEDS_TORCH), pytest.importorskip("train")
     from policy import Policy
 
     (demo, *_) = train.read(demonstrations, house)
@@ -90,7 +89,7 @@ def test_numpy_says_what_pytorch_says(demonstrations: Path, house: Path, tmp_pat
 
 def test_the_agent_sees_what_training_saw(demonstrations: Path, room: list[str], house: Path, tmp_path: Path) -> None:
     """The same numbers from exported pictures and from the evaluator's sensors."""
-    import train
+    train = pytest.importorskip("train", reason=NEEDS_TORCH)
     from agent import moment_of
 
     with h5py.File(demonstrations) as file:
@@ -105,6 +104,33 @@ def test_the_agent_sees_what_training_saw(demonstrations: Path, room: list[str],
         told.acted(senses.ACTIONS[action])
         observation, *_ = env.step(int(action))
     env.close()
+
+
+def test_practice_is_led_by_the_learner_and_labelled_by_the_oracle(
+    room: list[str], house: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train = pytest.importorskip("train", reason=NEEDS_TORCH)
+    import practise
+    from policy import Policy
+
+    monkeypatch.setenv("NAV_EVAL_CACHE", str(tmp_path / "cache"))
+    for override in room:
+        key, _, value = override.partition("=")
+        monkeypatch.setenv(f"NAV_EVAL__{key.replace('.', '__').upper()}", value)
+    shipped = Policy.load(EXAMPLE / "policy.npz")
+    practice = practise.Practice(EXAMPLE / "train.yaml", shipped, steps=150, seed=0)
+    practice.env.reset(seed=0)
+    numbers, advice = practice.episode()
+    assert numbers.shape == (len(advice), shipped.inputs)
+    assert set(np.unique(advice)) <= set(range(len(senses.ACTIONS)))
+    monkeypatch.setattr(practise, "SHOWN", 1.1)  # the oracle leads: its own walk, to the end
+    _, advice = practice.episode()
+    practice.env.close()
+    assert advice[-1] == senses.ACTIONS.index("stop")
+    assert np.count_nonzero(advice == senses.ACTIONS.index("stop")) == 2  # one per sub-task
+    np.savez(tmp_path / "practice.npz", numbers_0=numbers, actions_0=advice)
+    (read,) = train.read(tmp_path / "practice.npz", house)
+    assert np.array_equal(read.numbers, numbers)
 
 
 def test_the_agent_is_served_as_a_team_would_serve_it(room: list[str], tmp_path: Path) -> None:
