@@ -25,16 +25,30 @@ from nav_eval_store.uploads import GB
 router = APIRouter(tags=["uploads"])
 
 
+_SCHEMAS = {
+    "Tus-Resumable": {"type": "string", "const": tus.VERSION},
+    "Upload-Length": {"type": "string", "pattern": "^[0-9]{1,18}$"},
+    "Upload-Offset": {"type": "string", "pattern": "^[0-9]{1,18}$"},
+    "Upload-Defer-Length": {"type": "string", "const": "1"},
+}
+_REQUIRED = ("Tus-Resumable", "Upload-Offset")
+
+
 def _headers(**described: str) -> list[dict[str, Any]]:
-    version = {"Tus-Resumable": "Always `1.0.0`."}
-    words = {**version, **{name.replace("_", "-"): text for name, text in described.items()}}
+    """tus' headers for the OpenAPI document; they are read by `nav_eval_gateway.tus`."""
+    words = {"Tus-Resumable": "The version.", **{name.replace("_", "-"): text for name, text in described.items()}}
     return [
-        {"in": "header", "name": name, "required": name == "Tus-Resumable", "description": text, "schema": _STRING}
+        {
+            "in": "header",
+            "name": name,
+            "required": name in _REQUIRED,
+            "description": text,
+            "schema": _SCHEMAS.get(name, {"type": "string"}),
+        }
         for name, text in words.items()
     ]
 
 
-_STRING = {"type": "string"}
 _BYTES = {"content": {tus.CONTENT_TYPE: {"schema": {"type": "string", "format": "binary"}}}}
 _CHECKSUM = "`sha256 BASE64` or `sha1 BASE64` of this body; on a mismatch its bytes are thrown away."
 
