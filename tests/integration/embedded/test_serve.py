@@ -9,11 +9,12 @@ import stat
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import httpx
 import pytest
-from processes import end, is_alive, running, until
+from processes import command_of, end, is_alive, processes_with, running, until
 
 from nav_eval.leash import leashed
 from nav_eval_gateway.companion import Companion
@@ -101,6 +102,49 @@ def test_several_processes_answer(home, log):
         assert httpx.get(f"{url}/api/v1/competitions").status_code == 200
         assert end(process, seconds=20) == 0
     until(lambda: not any(is_alive(int(child)) for child in children), what="the end of all children")
+
+
+def worker_of(home: Path) -> int | None:
+    """The worker of an installation, once it is one."""
+    return next((pid for pid in processes_with(f"NAV_EVAL_HOME={home}") if is_worker(pid)), None)
+
+
+def is_worker(pid: int) -> bool:
+    try:
+        return command_of(pid)[1:5] == ["-m", "nav_eval.cli", "worker", "--beat"]
+    except OSError:  # it ended meanwhile
+        return False
+
+
+def alive_workers(home: Path) -> list[str]:
+    with closing(sqlite3.connect(home / "nav-eval.db")) as connection:
+        return [name for (name,) in connection.execute("SELECT name FROM workers WHERE stopped_at IS NULL")]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_the_worker_is_kept_alive_and_never_outlives_the_gateway(home, log, number):
+    with serving(home, log, "--with-worker") as process:
+        address(log)
+        first = until(lambda: worker_of(home), what="a worker")
+        until(lambda: alive_workers(home), what="its registration")
+        os.kill(first, signal.SIGKILL)
+        until(lambda: (worker_of(home) or first) != first, what="another worker")
+        end(process, number)
+    until(lambda: not processes_with(f"NAV_EVAL_HOME={home}"), what="the end of all processes")
+
+
+@pytest.mark.parametrize(("options", "status"), [((), 429), (("--behind-proxy",), 200)])
+def test_addresses_of_clients_are_believed_behind_a_proxy_only(home, log, monkeypatch, options, status):
+    monkeypatch.setenv("NAV_EVAL_RATE_LIMIT", "5")
+    with serving(home, log, *options):
+        match = until(lambda: re.search(r"serves at (http://\S+)", log.read_text()), what="serving")
+        clients = [f"203.0.113.{number}" for number in range(1, 12)]
+        with httpx.Client(transport=httpx.HTTPTransport(retries=5), timeout=30) as client:
+            answers = [
+                client.get(f"{match.group(1)}/api/v1/competitions", headers={"X-Forwarded-For": each})
+                for each in clients
+            ]
+    assert answers[-1].status_code == status
 
 
 def test_a_port_that_is_taken(home, tmp_path):
