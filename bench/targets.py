@@ -33,6 +33,10 @@ TARGETS = {
         f"gateway.{what}_rows_ratio": Target(1.5, at_least=False)
         for what in ("status_ended", "status_running", "status_queued", "board_kept", "board_changed")
     },
+    "pages.board_kept_over_json_ratio": Target(2, at_least=False),
+    "pages.board_changed_over_json_ratio": Target(2, at_least=False),
+    "pages.board_kilobytes": Target(300, at_least=False),
+    "pages.board_all_rows_gzip_kilobytes": Target(300, at_least=False),
     "evaluation.overhead_share": Target(0.10, at_least=False),
     "evaluation.two_workers_ratio": Target(1.7),
     "evaluation.verification_ratio": Target(200),

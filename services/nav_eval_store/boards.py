@@ -220,27 +220,29 @@ class Point:
 
 def history(session: Session, phase: Phase, viewer: Viewer = ANYBODY, *, team: Team | None = None) -> list[Point]:
     """Scores over time, oldest first; with `team`, of one team."""
-    query = select(Entry).join(Entry.submission).join(Entry.team).where(*_shown(phase)).options(*_NAMES)
-    query = query.order_by(Entry.submitted_at, Entry.submission_id)
+    columns = (Team.name, Entry.team_id, Team.kind, Entry.submission_id, Entry.submitted_at, Entry.score)
+    query = select(*columns).select_from(Entry).join(Entry.submission).join(Entry.team).where(*_shown(phase))
     if team is not None:
         query = query.where(Entry.team_id == team.id)
     sign = 1.0 if phase.ranking["higher_is_better"] else -1.0
     best: dict[UUID, float] = {}
     points: list[Point] = []
-    for entry in session.scalars(query):
-        if entry.score is None or not _may_see(phase, entry.team_id, viewer):
+    for name, team_id, kind, submission_id, submitted_at, score in session.execute(
+        query.order_by(Entry.submitted_at, Entry.submission_id)
+    ):
+        if score is None or not _may_see(phase, team_id, viewer):
             continue
-        is_best = sign * entry.score > best.get(entry.team_id, float("-inf"))
-        best[entry.team_id] = max(sign * entry.score, best.get(entry.team_id, float("-inf")))
+        known = best.get(team_id, float("-inf"))
+        best[team_id] = max(sign * score, known)
         points.append(
             Point(
-                team=entry.team.name,
-                team_id=entry.team_id,
-                kind=entry.team.kind,
-                submission_id=entry.submission_id,
-                submitted_at=entry.submitted_at,
-                score=entry.score,
-                is_best=is_best,
+                team=name,
+                team_id=team_id,
+                kind=kind,
+                submission_id=submission_id,
+                submitted_at=submitted_at,
+                score=score,
+                is_best=sign * score > known,
             )
         )
     return points

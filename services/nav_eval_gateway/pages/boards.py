@@ -26,11 +26,11 @@ from nav_eval_gateway.routes import comparison as comparison_api
 from nav_eval_gateway.routes import leaderboards as boards_api
 from nav_eval_gateway.routes.leaderboards import By, viewer_kind
 from nav_eval_gateway.schemas.boards import BreakdownAnswer
-from nav_eval_store import board_history, boards
+from nav_eval_store import boards
 from nav_eval_store.boards import Board
 from nav_eval_store.database import Database
 from nav_eval_store.errors import NotAllowed
-from nav_eval_store.models import Competition, Phase
+from nav_eval_store.models import Competition, Phase, Team
 from nav_eval_store.viewing import Viewer
 
 router = APIRouter(include_in_schema=False)
@@ -122,7 +122,8 @@ def _part(visit: Visit, now: Edition, viewer: Viewer, kind: str, wish: Wish) -> 
     x, y = (wish.x if wish.x in names else (*names, "")[0]), (wish.y if wish.y in names else "score")
     with visit.services.database.snapshot() as session:
         phase = session.get_one(Phase, now.phase_id)
-        lines = board_history.history(session, phase, viewer, top=plots.COLOURS)
+        best = [session.get_one(Team, row.team_id) for row in board.rows[: plots.COLOURS]]
+        lines = [boards.history(session, phase, viewer, team=team) for team in best]
         html = visit.html(
             "board_part.html.j2",
             competition=phase.competition,

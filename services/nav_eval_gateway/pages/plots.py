@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from nav_eval_store.board_history import TeamHistory
-from nav_eval_store.boards import Row
+from nav_eval_store.boards import Point, Row
 
 WIDTH, HEIGHT = 520, 300
 LEFT, RIGHT, TOP, BOTTOM = 48, 12, 12, 30
@@ -89,9 +88,10 @@ def _round_step(rough: float) -> float:
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough)
 
 
-def over_time(lines: Sequence[TeamHistory], *, keep: str) -> Plot | None:
+def over_time(teams: Sequence[Sequence[Point]], *, keep: str) -> Plot | None:
     """The score that counts of each team, from its first submission to the newest of all."""
-    scored = [point for line in lines for point in line.points]
+    known = [points for points in teams if points]
+    scored = [point for points in known for point in points]
     if not scored:
         return None
     moments = [point.submitted_at.timestamp() for point in scored]
@@ -101,13 +101,13 @@ def over_time(lines: Sequence[TeamHistory], *, keep: str) -> Plot | None:
     return Plot(
         x_ticks=_days(min(moments), max(moments), x),
         y_ticks=y.ticks(),
-        series=[_series(line, place % COLOURS, x, y, end, keep) for place, line in enumerate(lines)],
+        series=[_series(points, place % COLOURS, x, y, end, keep) for place, points in enumerate(known)],
     )
 
 
-def _series(line: TeamHistory, colour: int, x: Axis, y: Axis, end: float, keep: str) -> Series:
+def _series(points: Sequence[Point], colour: int, x: Axis, y: Axis, end: float, keep: str) -> Series:
     corners: list[tuple[float, float]] = []
-    for point in line.points:
+    for point in points:
         if point.is_best or keep == "last":
             place = (x.at(point.submitted_at.timestamp()), y.at(point.score))
             if corners:
@@ -119,11 +119,11 @@ def _series(line: TeamHistory, colour: int, x: Axis, y: Axis, end: float, keep: 
         Dot(
             x=x.at(point.submitted_at.timestamp()),
             y=y.at(point.score),
-            title=f"{line.team}: {point.score:.3f}, {point.submitted_at:%Y-%m-%d %H:%M} UTC",
+            title=f"{point.team}: {point.score:.3f}, {point.submitted_at:%Y-%m-%d %H:%M} UTC",
         )
-        for point in line.points[-60:]
+        for point in points[-60:]
     ]
-    return Series(name=line.team, colour=colour, points=" ".join(f"{a:g},{b:g}" for a, b in corners), dots=dots)
+    return Series(name=points[-1].team, colour=colour, points=" ".join(f"{a:g},{b:g}" for a, b in corners), dots=dots)
 
 
 def _days(first: float, last: float, x: Axis) -> list[Tick]:
