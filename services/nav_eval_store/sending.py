@@ -1,4 +1,7 @@
-"""Sending webhooks and e-mails: `send_due` takes what is due, sends it, and writes down what became of it.
+"""Sending webhooks and e-mails: `deliver` takes what is due, sends it, and writes down what became of it.
+
+All of a round goes out at the same time, and each has a deadline for the whole of its way, so that a receiver who
+takes its time costs the others nothing.
 
 A receiver checks that a message is ours and fresh by its signature:
 
@@ -8,19 +11,19 @@ X-Nav-Eval-Signature: t=1767225600,v1=<hex of HMAC-SHA256(secret, "1767225600." 
 password is never sent without); `NAV_EVAL_MAIL_FROM` is the sender's address.
 """
 
+import asyncio
 import hashlib
 import hmac
 import logging
 import os
 import smtplib
 import ssl
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from email.utils import format_datetime
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
@@ -32,12 +35,15 @@ from nav_eval_store.errors import StoreError
 from nav_eval_store.models import Competition, Submission
 from nav_eval_store.settings import flag, value
 
+if TYPE_CHECKING:
+    from httpx import AsyncClient
+
 log = logging.getLogger("nav_eval_store.sending")
 SIGNATURE = "X-Nav-Eval-Signature"
 TOLERANCE = timedelta(minutes=5)
 """A signature older than this is not believed."""
 SECONDS = 10.0
-"""For the whole of one delivery's connection, and for each answer."""
+"""For the whole of one delivery, from its name to its answer."""
 
 
 def signature(secret: str, body: bytes, at: datetime) -> str:
@@ -59,26 +65,6 @@ def verify(secret: str, body: bytes, header: str, *, now: datetime | None = None
 
 def _mac(secret: str, moment: int, body: bytes) -> str:
     return hmac.new(secret.encode(), f"{moment}.".encode() + body, hashlib.sha256).hexdigest()
-
-
-class Answer(Protocol):
-    """What a receiver says."""
-
-    @property
-    def status_code(self) -> int: ...
-
-
-class WebClient(Protocol):
-    """As much of httpx.Client as is needed."""
-
-    def stream(self, method: str, url: str, **options: Any) -> AbstractContextManager[Answer]: ...  # noqa: ANN401
-
-
-def web_client() -> Any:  # noqa: ANN401
-    """An httpx.Client that follows nobody anywhere and soon gives up. Close it after use."""
-    import httpx
-
-    return httpx.Client(follow_redirects=False, timeout=SECONDS, trust_env=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -129,15 +115,6 @@ class SendingSettings:
         )
 
 
-def deliver(database: Database, settings: SendingSettings) -> int:
-    """Send all that is due, if anything is; for a beat. How many there were."""
-    with database.read() as session:
-        if not deliveries.any_due(session):
-            return 0
-    with web_client() as client:
-        return send_due(database, client, smtp=settings.smtp, allow_private=settings.allow_private)
-
-
 class Parcel(NamedTuple):
     """A delivery that is on its way."""
 
@@ -156,18 +133,14 @@ class Outcome(NamedTuple):
     error: str | None = None
 
 
-def send_due(
-    database: Database,
-    client: WebClient,
-    *,
-    smtp: SmtpSettings | None = None,
-    allow_private: bool = False,
-    limit: int = 20,
-) -> int:
+def deliver(database: Database, settings: SendingSettings, *, limit: int = 20) -> int:
     """Send what is due; how many there were. Call it every few seconds: a beat does."""
+    with database.read() as session:
+        if not deliveries.any_due(session):
+            return 0
     parcels = database.run(lambda session: _take(session, limit))
-    for parcel in parcels:
-        outcome = _send(parcel, client, smtp, allow_private=allow_private, now=database.clock.now())
+    outcomes = asyncio.run(_send_all(parcels, settings, database.clock.now()))
+    for parcel, outcome in zip(parcels, outcomes, strict=True):
         database.run(lambda session: _report(session, parcel, outcome))  # noqa: B023
     return len(parcels)
 
@@ -191,21 +164,29 @@ def _about(session: Session, body: Mapping[str, Any]) -> str:
     return f"{title}: submission {submission.number} of {submission.team.name} {'is ' + state if state else ''}".strip()
 
 
-def _send(
-    parcel: Parcel, client: WebClient, smtp: SmtpSettings | None, *, allow_private: bool, now: datetime
-) -> Outcome:
+async def _send_all(parcels: Sequence[Parcel], settings: SendingSettings, now: datetime) -> list[Outcome]:
+    import httpx
+
+    async with httpx.AsyncClient(follow_redirects=False, timeout=SECONDS, trust_env=False) as client:
+        return await asyncio.gather(*(_send(parcel, client, settings, now) for parcel in parcels))
+
+
+async def _send(parcel: Parcel, client: "AsyncClient", settings: SendingSettings, now: datetime) -> Outcome:
     """Whatever happens on the way is an outcome."""
     try:
-        if parcel.url.startswith("mailto:"):
-            return _mail(parcel, smtp, now)
-        return _call(parcel, client, allow_private=allow_private, now=now)
+        async with asyncio.timeout(SECONDS):
+            if parcel.url.startswith("mailto:"):
+                return await asyncio.to_thread(_mail, parcel, settings.smtp, now)
+            return await _call(parcel, client, allow_private=settings.allow_private, now=now)
+    except TimeoutError:
+        return Outcome(None, f"no answer within {SECONDS:g} s")
     except Exception as error:  # noqa: BLE001  whatever a receiver, a name server or a library comes up with
         return Outcome(None, f"{type(error).__name__}: {error}")
 
 
-def _call(parcel: Parcel, client: WebClient, *, allow_private: bool, now: datetime) -> Outcome:
+async def _call(parcel: Parcel, client: "AsyncClient", *, allow_private: bool, now: datetime) -> Outcome:
     """To the number that was checked, under the name that was given."""
-    number = addresses.target(parcel.url, allow_private=allow_private)
+    number = await asyncio.to_thread(addresses.target, parcel.url, allow_private=allow_private)
     parts = addresses.checked_url(parcel.url)
     host = f"[{number}]" if ":" in number else number
     body = msgspec.json.encode(parcel.body)
@@ -219,7 +200,7 @@ def _call(parcel: Parcel, client: WebClient, *, allow_private: bool, now: dateti
     }
     pinned = parts._replace(netloc=f"{host}:{addresses.port_of(parts)}", fragment="").geturl()
     extensions = {"sni_hostname": parts.hostname}
-    with client.stream("POST", pinned, content=body, headers=headers, extensions=extensions) as answer:
+    async with client.stream("POST", pinned, content=body, headers=headers, extensions=extensions) as answer:
         status = answer.status_code  # and nothing more: what they say is not read
     return Outcome(status, None if 200 <= status < 300 else f"the receiver answered {status}")
 

@@ -3,6 +3,7 @@
 import json
 import socketserver
 import threading
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -15,10 +16,11 @@ from nav_eval_store.clock import ManualClock
 from nav_eval_store.database import Database
 from nav_eval_store.errors import StoreError
 from nav_eval_store.models import Team
-from nav_eval_store.sending import SmtpSettings
+from nav_eval_store.sending import SendingSettings, SmtpSettings
 from support.challenge import TEST, Challenge
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
+PRIVATE = SendingSettings(allow_private=True)
 
 
 def test_a_signature_holds_for_these_bytes_now_and_with_this_secret() -> None:
@@ -162,9 +164,8 @@ def hooked(cup: Challenge, url: str) -> str:
 
 def test_a_change_of_state_arrives_signed(cup: Challenge, receiver: Receiver, clock: ManualClock) -> None:
     secret = hooked(cup, receiver.url)
-    with sending.web_client() as client:
-        assert sending.send_due(cup.database, client, allow_private=True) == 1
-        assert sending.send_due(cup.database, client, allow_private=True) == 0  # once
+    assert sending.deliver(cup.database, PRIVATE) == 1
+    assert sending.deliver(cup.database, PRIVATE) == 0  # once
     ((headers, body),) = receiver.got
     assert sending.verify(secret, body, headers["x-nav-eval-signature"], now=clock.now())
     assert headers["host"].startswith("localhost:")
@@ -177,13 +178,12 @@ def test_what_fails_is_tried_again_later_and_redirects_are_not_followed(
 ) -> None:
     hooked(cup, receiver.url)
     receiver.answers = [500, 302, 200]
-    with sending.web_client() as client:
-        for pause in (0, 10, 60):
-            clock.advance(seconds=pause)
-            assert sending.send_due(cup.database, client, allow_private=True) == 1
-            assert sending.send_due(cup.database, client, allow_private=True) == 0
-        clock.advance(days=3)
-        assert sending.send_due(cup.database, client, allow_private=True) == 0
+    for pause in (0, 10, 60):
+        clock.advance(seconds=pause)
+        assert sending.deliver(cup.database, PRIVATE) == 1
+        assert sending.deliver(cup.database, PRIVATE) == 0
+    clock.advance(days=3)
+    assert sending.deliver(cup.database, PRIVATE) == 0
     assert len(receiver.got) == 3
     with cup.database.read() as session:
         team = session.query(Team).one()
@@ -192,19 +192,48 @@ def test_what_fails_is_tried_again_later_and_redirects_are_not_followed(
     assert (delivery.attempts, delivery.status, delivery.delivered_at is not None) == (3, 200, True)
 
 
-def test_a_beat_calls_one_function(cup: Challenge, receiver: Receiver) -> None:
-    assert sending.deliver(cup.database, sending.SendingSettings()) == 0
-    hooked(cup, receiver.url)
-    settings = sending.SendingSettings.from_environment({"NAV_EVAL_ALLOW_PRIVATE_WEBHOOKS": "yes"})
-    assert sending.deliver(cup.database, settings) == 1
+def test_receivers_that_take_their_time_cost_the_others_nothing(
+    cup: Challenge, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One drips its answer byte by byte, so that no single byte is late."""
+    monkeypatch.setattr(sending, "SECONDS", 1.0)
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Dripping) as dripping:
+        dripping.daemon_threads = True
+        threading.Thread(target=dripping.serve_forever, daemon=True).start()
+        team = cup.team("Ants")
+        slow = f"http://127.0.0.1:{dripping.server_address[1]}/"
+        with cup.database.begin() as session:
+            row = session.get_one(Team, team)
+            for url in (slow, slow, slow, receiver.url):
+                deliveries.enqueue_test(session, deliveries.add_webhook(session, row, url, actor=TEST))
+        began = time.monotonic()
+        assert sending.deliver(cup.database, PRIVATE) == 4
+        assert time.monotonic() - began < 4
+        dripping.shutdown()
     assert len(receiver.got) == 1
-    assert sending.deliver(cup.database, settings) == 0
+    with cup.database.read() as session:
+        hook = deliveries.webhooks(session, session.get_one(Team, team))[0]
+        assert deliveries.recent(session, hook)[0].error == "no answer within 1 s"
+
+
+class Dripping(socketserver.BaseRequestHandler):
+    def handle(self) -> None:
+        try:
+            for byte in b"HTTP/1.1 200 OK\r\nX-Long: " + b"x" * 1000:
+                self.request.sendall(bytes([byte]))
+                time.sleep(0.1)
+        except OSError:
+            pass
+
+
+def test_private_addresses_are_allowed_by_the_environment() -> None:
+    assert SendingSettings.from_environment({"NAV_EVAL_ALLOW_PRIVATE_WEBHOOKS": "yes"}) == PRIVATE
+    assert SendingSettings.from_environment({}) == SendingSettings()
 
 
 def test_a_private_address_is_refused_when_it_is_called(cup: Challenge, receiver: Receiver) -> None:
     hooked(cup, receiver.url)  # as if its name had meant something else when it was added
-    with sending.web_client() as client:
-        assert sending.send_due(cup.database, client) == 1
+    assert sending.deliver(cup.database, SendingSettings()) == 1
     assert receiver.got == []
     with cup.database.read() as session:
         (hook,) = deliveries.webhooks(session, session.query(Team).one())
@@ -238,8 +267,7 @@ def test_a_letter_where_smtp_is_set(cup: Challenge) -> None:
     with socketserver.TCPServer(("127.0.0.1", 0), Mailbox) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         smtp = SmtpSettings.from_environment({"NAV_EVAL_SMTP": f"smtp://127.0.0.1:{server.server_address[1]}"})
-        with sending.web_client() as client:
-            assert sending.send_due(cup.database, client, smtp=smtp) == 1
+        assert sending.deliver(cup.database, SendingSettings(smtp=smtp)) == 1
         server.shutdown()
     (letter,) = Mailbox.letters
     assert "To: ants@example.org" in letter
