@@ -167,7 +167,8 @@ def _about(session: Session, body: Mapping[str, Any]) -> str:
 async def _send_all(parcels: Sequence[Parcel], settings: SendingSettings, now: datetime) -> list[Outcome]:
     import httpx
 
-    async with httpx.AsyncClient(follow_redirects=False, timeout=SECONDS, trust_env=False) as client:
+    alone = httpx.Limits(max_keepalive_connections=0)  # two names at one number do not share a connection
+    async with httpx.AsyncClient(follow_redirects=False, timeout=SECONDS, trust_env=False, limits=alone) as client:
         return await asyncio.gather(*(_send(parcel, client, settings, now) for parcel in parcels))
 
 

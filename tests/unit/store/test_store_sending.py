@@ -2,6 +2,7 @@
 
 import json
 import socketserver
+import ssl
 import threading
 import time
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from nav_eval_store.addresses import ForbiddenAddress
 from nav_eval_store.clock import ManualClock
 from nav_eval_store.database import Database
 from nav_eval_store.errors import StoreError
-from nav_eval_store.models import Team
+from nav_eval_store.models import Delivery, Team
 from nav_eval_store.sending import SendingSettings, SmtpSettings
 from support.challenge import TEST, Challenge
 
@@ -238,6 +239,57 @@ def test_a_private_address_is_refused_when_it_is_called(cup: Challenge, receiver
     with cup.database.read() as session:
         (hook,) = deliveries.webhooks(session, session.query(Team).one())
         assert "private network" in str(deliveries.recent(session, hook)[0].error)
+
+
+def test_certificates_are_checked_against_the_name(
+    cup: Challenge, receiver: Receiver, tmp_path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificate = self_signed(tmp_path, "localhost")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    receiver.server.socket = context.wrap_socket(receiver.server.socket, server_side=True)
+    team = cup.team("Ants")
+
+    def sent(url: str) -> str | None:
+        with cup.database.begin() as session:
+            hook = deliveries.add_webhook(session, session.get_one(Team, team), url, actor=TEST)
+            delivery = deliveries.enqueue_test(session, hook).id
+        assert sending.deliver(cup.database, PRIVATE) == 1
+        with cup.database.read() as session:
+            return session.get_one(Delivery, delivery).error
+
+    by_name = receiver.url.replace("http:", "https:")
+    assert "CERTIFICATE_VERIFY_FAILED" in str(sent(by_name))
+    monkeypatch.setattr("certifi.where", lambda: str(certificate))
+    assert "CERTIFICATE_VERIFY_FAILED" in str(sent(by_name.replace("localhost", "127.0.0.1")))
+    assert sent(by_name) is None
+    assert len(receiver.got) == 1
+
+
+def self_signed(folder, name: str):
+    """A certificate and its key in one file."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+    now = datetime.now(UTC)
+    built = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    file = folder / "certificate.pem"
+    file.write_bytes(built.public_bytes(serialization.Encoding.PEM) + key.private_bytes(*form))
+    return file
 
 
 class Mailbox(socketserver.StreamRequestHandler):
