@@ -8,7 +8,7 @@ from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 
 import nav_eval
-from nav_eval_gateway import pages, problems, routes
+from nav_eval_gateway import openapi, pages, problems, routes
 from nav_eval_gateway.live import ends_on_signals
 from nav_eval_gateway.metrics import Metrics, MetricsMiddleware
 from nav_eval_gateway.middlewares import BodyLimit, Boundary, TusHeaders
@@ -61,6 +61,7 @@ def create_app(settings: GatewaySettings, *, clock: Clock | None = None) -> Fast
     for router in routes.ROOT:
         app.include_router(router)
     pages.install(app, settings)
+    openapi.install(app)
     return app
 
 

@@ -77,10 +77,10 @@ def metrics(request: Request) -> Metrics:
 
 @router.get(
     "/metrics",
-    response_model=None,
+    response_class=Response,
     responses={
         200: {"description": "Prometheus' text format.", "content": {"text/plain": {"schema": {"type": "string"}}}},
-        **problems(401),
+        **problems(401, 422),
     },
     summary="How is it doing?",
 )

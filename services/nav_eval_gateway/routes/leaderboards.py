@@ -86,7 +86,7 @@ async def show_leaderboard(
 
 @router.get(
     f"{BOARD}.csv",
-    response_model=None,
+    response_class=Response,
     responses={**ANSWERS, 200: {"description": "The board.", "headers": _TAG, "content": _CSV}},
     summary="Leaderboard of a phase as CSV",
 )
