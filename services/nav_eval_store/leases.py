@@ -98,7 +98,8 @@ def _lease(session: Session, job: Job, worker: str, *, until: datetime) -> Lease
 
 def heartbeat(session: Session, lease: Lease, *, patience: Patience | None = None) -> datetime:
     """Still here: the lease is good until the time returned. `LeaseLost` means stop at once."""
-    _, row = held(session, lease)
+    job, row = held(session, lease)
+    job.busy_seconds += transitions.unpaid(row, session.now()).total_seconds()
     row.heartbeat_at = session.now()
     row.expires_at = session.now() + (patience or Patience()).lease
     return row.expires_at

@@ -156,7 +156,7 @@ def _job_view(job: Job, lease: LeaseRow | None) -> JobView:
 def _busy(job: Job, lease: LeaseRow | None, now: datetime) -> timedelta:
     if job.kind is not JobKind.SHARD:
         return timedelta()
-    held = timedelta() if lease is None else max(timedelta(), now - lease.acquired_at)
+    held = timedelta() if lease is None else transitions.unpaid(lease, now)
     return timedelta(seconds=job.busy_seconds) + held
 
 

@@ -5,7 +5,7 @@ line and an event, all in the caller's transaction. The caller holds the submiss
 so that two who want to move it go one after the other, and the second sees what the first did.
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from sqlalchemy import select, update
@@ -102,10 +102,16 @@ def open_jobs(session: Session, submission: Submission) -> list[Job]:
 
 def end_lease(session: Session, lease: LeaseRow, job: Job, end: LeaseEnd, detail: str | None = None) -> None:
     """The worker's hold on the job is over; its time is added to the job's."""
-    now = session.now()
-    lease.released_at, lease.end, lease.detail = now, end, detail
-    until = min(now, lease.expires_at) if end is LeaseEnd.LOST else now
-    job.busy_seconds += max(timedelta(), until - lease.acquired_at).total_seconds()
+    lease.released_at, lease.end, lease.detail = session.now(), end, detail
+    job.busy_seconds += unpaid(lease, session.now()).total_seconds()
+
+
+def unpaid(lease: LeaseRow, now: datetime) -> timedelta:
+    """Working time since the last sign of life that was counted.
+
+    Never more than a lease lasts without one: a clock that jumps by a day has worked for nobody.
+    """
+    return min(max(timedelta(), now - lease.heartbeat_at), lease.expires_at - lease.heartbeat_at)
 
 
 def add_job(

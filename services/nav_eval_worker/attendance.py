@@ -1,10 +1,12 @@
-"""A worker's presence: its row in the list of workers, and a look at the queue now and then without being told.
+"""A worker's presence: its row in the list of workers, a look at the queue now and then, and a clean host.
 
-The look makes the broker a convenience: with Redis down or emptied, work goes on, only a few seconds later.
+The look makes the broker a convenience: with Redis down or emptied, work goes on, only a few seconds later. What
+a killed worker left on this host (containers, files), the next one removes.
 """
 
 import logging
 import platform
+import shutil
 import threading
 import time
 from collections.abc import Iterator
@@ -15,9 +17,10 @@ from sqlalchemy.exc import DBAPIError
 import nav_eval
 from nav_eval_store import workers
 from nav_eval_worker.hands import Hands
-from nav_eval_worker.workshop import Workshop
+from nav_eval_worker.workshop import Workshop, runs_folder
 
 HEARTBEAT_SECONDS = 10.0
+SWEEP_SECONDS = 600.0
 
 log = logging.getLogger(__name__)
 
@@ -53,14 +56,35 @@ def _register(shop: Workshop) -> None:
 
 
 def _attend(shop: Workshop, hands: Hands, over: threading.Event) -> None:
-    looked_at = -shop.settings.look_seconds
+    chores = {hands.work: shop.settings.look_seconds, lambda: sweep(shop): SWEEP_SECONDS}
+    due = dict.fromkeys(chores, 0.0)
     while True:
         try:
             shop.database.run(lambda session: workers.heartbeat(session, shop.settings.name))
         except DBAPIError as error:
             log.warning("No sign of life: %s", error.orig)
-        if time.monotonic() - looked_at >= shop.settings.look_seconds:
-            looked_at = time.monotonic()
-            threading.Thread(target=hands.work, name="hand").start()
+        for chore, seconds in chores.items():
+            if time.monotonic() >= due[chore]:
+                due[chore] = time.monotonic() + seconds
+                threading.Thread(target=chore, name="hand").start()
         if over.wait(min(HEARTBEAT_SECONDS, shop.settings.look_seconds)):
             return
+
+
+def sweep(shop: Workshop) -> int:
+    """Remove what dead workers left on this host; how many runs there were."""
+    try:
+        files = {folder.name: folder for folder in runs_folder(shop).iterdir()}
+        with shop.database.read() as session:
+            active = {str(lease.id) for lease in workers.holding(session)}
+        for run in files.keys() - active:
+            shutil.rmtree(files[run], ignore_errors=True)
+        return shop.runtime.sweep(lambda run: _is_active(shop, run))
+    except Exception:  # the next one tries again
+        log.exception("Sweeping failed")
+        return 0
+
+
+def _is_active(shop: Workshop, run: str) -> bool:
+    with shop.database.read() as session:
+        return any(str(lease.id) == run for lease in workers.holding(session))

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from sqlalchemy import update
 
-from nav_eval_store import ranking, recovery, sending, workers
+from nav_eval_store import ranking, recovery, sending
 from nav_eval_store.database import Session
 from nav_eval_store.models import Job
 from nav_eval_store.recovery import Message
@@ -79,14 +79,8 @@ class Beat:
         return sending.deliver(self._shop.database, self._shop.settings.sending)
 
     def _tidy(self) -> None:
-        freed = recovery.tidy(self._shop.database, self._shop.blobs)
-        swept = self._shop.runtime.sweep(self._is_active)
-        if freed or swept:
-            log.info("Tidied: %d bytes of uploads, %d runs", freed, swept)
-
-    def _is_active(self, run: str) -> bool:
-        with self._shop.database.read() as session:
-            return any(str(lease.id) == run for lease in workers.holding(session))
+        if freed := recovery.tidy(self._shop.database, self._shop.blobs):
+            log.info("Tidied: %d bytes of uploads that were given up", freed)
 
 
 def _untold(session: Session, messages: list[Message]) -> None:

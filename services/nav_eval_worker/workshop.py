@@ -1,10 +1,13 @@
 """What every job needs at hand, and a database that may be away for a while."""
 
 import logging
+import shutil
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypeVar
 from uuid import UUID
 
@@ -56,6 +59,25 @@ class Workshop:
     def tell(self, submission_id: UUID) -> None:
         """Tell the other workers about the jobs that a submission has now."""
         self.bell.ring(self.insist(lambda session: recovery.untold(session, submission_id)))
+
+
+def runs_folder(shop: Workshop) -> Path:
+    """Files of what is being done now, each in a folder with the name of its lease."""
+    folder = shop.settings.folder / "runs"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@contextmanager
+def run_folder(shop: Workshop, lease_id: UUID) -> Iterator[Path]:
+    """An empty folder for a job; gone when the block ends, or with the next sweep if nobody was left to end it."""
+    folder = runs_folder(shop) / str(lease_id)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _is_away(error: DBAPIError) -> bool:

@@ -41,7 +41,7 @@ class Job(Base):
     failures: Mapped[int] = mapped_column(default=0)  #: of ours in a row, without a finished episode in between
     ready_at: Mapped[datetime]  #: may start from here on
     told_at: Mapped[datetime | None]  #: workers last heard of it
-    busy_seconds: Mapped[float] = mapped_column(default=0.0)  #: under leases that have ended
+    busy_seconds: Mapped[float] = mapped_column(default=0.0)  #: of work, as far as signs of life vouch for it
     episodes_total: Mapped[int] = mapped_column(default=0)
     episodes_done: Mapped[int] = mapped_column(default=0)
     tally: Mapped[dict[str, Any]] = mapped_column(default=dict)  #: means so far (`nav_eval_store.tally`)

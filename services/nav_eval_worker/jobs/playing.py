@@ -1,7 +1,6 @@
 """One pair from its start to its end: the lines that it brings home, and why it ended."""
 
 import logging
-import shutil
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ from nav_eval_worker.holding import Hold, Reason
 from nav_eval_worker.jobs.briefing import Brief
 from nav_eval_worker.jobs.images import image_of, weights_of
 from nav_eval_worker.runtime.base import Pair, ShardWork
-from nav_eval_worker.workshop import Workshop
+from nav_eval_worker.workshop import Workshop, run_folder
 
 log = logging.getLogger(__name__)
 
@@ -33,9 +32,7 @@ def playing(
     shop: Workshop, hold: Hold, brief: Brief, *, benchmark: BenchmarkConfig, episode_ids: Sequence[str]
 ) -> Iterator["Play"]:
     """A pair at work; nothing is left of it when the block ends."""
-    folder = shop.settings.folder / "runs" / str(hold.lease.id)
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
+    with run_folder(shop, hold.lease.id) as folder:
         work = ShardWork(
             run=str(hold.lease.id),
             worker=shop.settings.name,
@@ -51,8 +48,6 @@ def playing(
         hold.check()
         with shop.runtime.run(work) as pair, hold.guarding(pair.stop):
             yield Play(pair, hold)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 class Finished(NamedTuple):

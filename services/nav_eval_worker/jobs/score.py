@@ -1,8 +1,6 @@
 """From the episodes to the board: scores, a replay that proves them, and files for those who may see them."""
 
 import logging
-import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,7 @@ from nav_eval_worker.holding import Hold
 from nav_eval_worker.jobs import artifacts, rules
 from nav_eval_worker.jobs.briefing import Brief, benchmark_of, brief_for
 from nav_eval_worker.jobs.shard import USAGE
-from nav_eval_worker.workshop import Workshop
+from nav_eval_worker.workshop import Workshop, run_folder
 
 SAMPLE = 5
 """Episodes that are replayed where a phase asks for a sample."""
@@ -35,24 +33,15 @@ def score(shop: Workshop, hold: Hold) -> None:
     brief = brief_for(shop, hold.lease.submission_id)
     benchmark = benchmark_of(shop, brief)
     episodes = load_episodes(benchmark)
-    folder = Path(tempfile.mkdtemp(prefix="score-", dir=_runs(shop)))
-    try:
-        run = _run_folder(shop, brief, benchmark, episodes, folder)
+    with run_folder(shop, hold.lease.id) as folder:
+        run = _write_run(shop, brief, benchmark, episodes, folder)
         checked = _verified(shop, brief, folder)
         facts = {**run, "verification": checked, "usage": _usage(shop, brief)}
         _keep_artifacts(shop, brief, benchmark, folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     shop.insist(lambda session: _publish(session, hold, benchmark, facts, verified=_is_whole(brief, checked)))
 
 
-def _runs(shop: Workshop) -> Path:
-    folder = shop.settings.folder / "runs"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-def _run_folder(
+def _write_run(
     shop: Workshop, brief: Brief, benchmark: BenchmarkConfig, episodes: TaskDataset, folder: Path
 ) -> dict[str, Any]:
     """The run as `nav-eval evaluate` would have left it; returns what identifies it."""

@@ -1,0 +1,138 @@
+"""What a worker does without being told: recovery, ranks, a clean host; whatever the clock says."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from nav_eval.evaluation.shard_protocol import Ended, Message
+from nav_eval_store import boards, leases, ranking, workers
+from nav_eval_store.clock import ManualClock
+from nav_eval_store.database import Database
+from nav_eval_store.lifecycle import JobKind, State
+from nav_eval_store.messages import Broker
+from nav_eval_store.viewing import ORGANISER
+from nav_eval_worker.attendance import attending, sweep
+from nav_eval_worker.beat import Beat
+from nav_eval_worker.bell import Bell
+from nav_eval_worker.doing import do_next
+from nav_eval_worker.hands import Hands
+from support.scripted import READY, ScriptedPair, ScriptedRuntime, played, plays_all
+from support.stack import Stack
+
+
+def test_the_beat_ranks_and_tells(stack: Stack, make_shop) -> None:
+    shop = make_shop()
+    beat = Beat(shop)
+    submission = stack.submit(stack.team("ada"))
+    assert beat.round() == 1  # tells about the job that waits
+    assert beat.round() == 0  # once
+    Hands(shop).work()
+    stack.completed(submission)
+    assert stack.read(ranking.unranked_phases)
+    beat.round()
+    assert not stack.read(ranking.unranked_phases)
+    with stack.database.read() as session:
+        assert not boards.leaderboard(session, stack.phase(session), ORGANISER).provisional
+
+
+def test_what_nobody_heard_is_told_again(stack: Stack, make_shop) -> None:
+    shop = make_shop()
+    shop.bell = Bell(Broker("redis://127.0.0.1:1/0"))
+    stack.submit(stack.team("ada"))
+    assert Beat(shop).round() == 1
+    assert Beat(shop).round() == 1  # at once, not after a minute
+
+
+def test_a_step_that_fails_does_not_keep_the_others_from_being_done(
+    stack: Stack, make_shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise RuntimeError
+
+    shop = make_shop()
+    monkeypatch.setattr(ranking, "unranked_phases", fails)
+    stack.submit(stack.team("ada"))
+    assert Beat(shop).round() == 1
+
+
+def test_a_worker_is_listed_while_it_is_there(stack: Stack, make_shop) -> None:
+    shop = make_shop(concurrency=3, look_seconds=0.05)
+    submission = stack.submit(stack.team("ada"))
+    with attending(shop, Hands(shop)):
+        (listed,) = stack.read(workers.alive)
+        assert (listed.name, listed.slots, listed.abilities["express"]) == ("w1", 3, True)
+        stack.completed(submission)  # it looks by itself: nobody told it anything
+    assert stack.read(workers.alive) == []
+
+
+def test_what_a_dead_worker_left_is_swept(stack: Stack, make_shop) -> None:
+    swept: list[str] = []
+
+    class Messy(ScriptedRuntime):
+        def sweep(self, is_active) -> int:
+            swept.extend(run for run in (str(lease.id), "dead") if not is_active(run))
+            return len(swept)
+
+    shop = make_shop(Messy())
+    stack.submit(stack.team("ada"))
+    lease = stack.database.run(lambda session: leases.claim_next(session, "w1"))
+    assert lease is not None
+    runs = shop.settings.folder / "runs"
+    for name in (str(lease.id), "dead"):
+        (runs / name).mkdir(parents=True)
+    assert sweep(shop) == 1
+    assert swept == ["dead"]
+    assert [folder.name for folder in runs.iterdir()] == [str(lease.id)]
+
+
+@pytest.mark.parametrize(
+    ("jump", "reaped"),
+    [
+        ({"days": 1}, True),  # every lease looks long dead, and is taken from its worker
+        ({"days": -1}, False),  # none ever gets old
+        ({"seconds": 2}, False),
+    ],
+)
+def test_a_clock_that_jumps_costs_time_and_nothing_else(
+    stack: Stack, make_shop, jump: dict[str, float], reaped: bool
+) -> None:
+    """The clock jumps in the middle of a shard, and the beat looks at once."""
+    clock = ManualClock()
+    shop = make_shop()
+    shop.database = stack.database = Database(stack.environment["NAV_EVAL_DATABASE"], clock=clock)
+    beat = Beat(shop)
+
+    def jumps(pair: ScriptedPair) -> Iterator[Message]:
+        yield READY
+        yield played("a")
+        stack.wait_until(lambda: stack.finished(submission) == 1)
+        clock.advance(**jump)
+        beat.round()
+        for episode in ("b", "c", "d"):
+            yield played(episode)
+        yield Ended()
+
+    shop.runtime = ScriptedRuntime(plays_all, jumps, plays_all)
+    submission = stack.submit(stack.team("ada"))
+    for _ in range(10):
+        while do_next(shop):
+            pass
+        clock.advance(seconds=30)
+        beat.round()
+    ended = stack.completed(submission)
+    assert ended.state is State.COMPLETED
+    assert len(stack.episodes(submission)) == 4
+    assert stack.scores(submission)["tar"] == (0.5, 0.0, 0.5, 0.5, 4)
+    ends = [lease.end.value for lease in stack.leases(submission)]
+    assert ("lost" in ends) is reaped
+    assert len(ends) == 4 + reaped
+
+
+def test_the_patience_of_a_worker_is_its_leases(stack: Stack, make_shop) -> None:
+    shop = make_shop()
+    shop.settings = replace(shop.settings, patience=replace(shop.patience, lease=shop.patience.lease * 10))
+    submission = stack.submit(stack.team("ada"))
+    assert do_next(shop, (JobKind.VALIDATE,))
+    (lease,) = stack.leases(submission)
+    assert (lease.expires_at - lease.acquired_at).total_seconds() == pytest.approx(30, abs=5)
