@@ -23,6 +23,7 @@ from nav_eval_sdk.errors import SdkError
 RANKING_SECONDS = 60.0
 """How long the beat may take to compute shared ranks."""
 INTERRUPTED = 130
+BOARD_PAGE = f"/competitions/{teams.COMPETITION}/{teams.PHASE}/board"
 
 
 def demo(
@@ -103,7 +104,8 @@ class Demo:
     def _show_board(self, server: Server, *, rows: int) -> bool:
         board = self._settled(server)
         self.console.print(board_table(board))
-        self.console.print(f"Served at {server.url}; everything is in {self.home.folder}.", highlight=False)
+        self.console.print(f"Served at {server.url}{BOARD_PAGE}", highlight=False, soft_wrap=True)
+        self.console.print(f"Everything is in {self.home.folder}, also how the teams log in.", highlight=False)
         return len(board["rows"]) == rows and all(row["verified"] for row in board["rows"])
 
     def _settled(self, server: Server) -> dict[str, Any]:

@@ -96,8 +96,11 @@ def played(place: Place) -> Played:
 def board(played: Played) -> dict:
     """The board as a second start serves it, until Ctrl-C."""
     with played.place.running() as process:
-        match = until(lambda: played.place.printed(r"Served at (http://\S+);"), seconds=120, what="the board")
-        found = httpx.get(f"{match.group(1)}/api/v1/competitions/demo/phases/dev/leaderboard").json()
+        match = until(lambda: played.place.printed(r"Served at ((http://[^/\s]+)\S+)\n"), seconds=120, what="the board")
+        page = httpx.get(match.group(1))
+        assert page.status_code == 200
+        assert "Team Keyword" in page.text, "the address that is printed is the board's"
+        found = httpx.get(f"{match.group(2)}/api/v1/competitions/demo/phases/dev/leaderboard").json()
         assert end(process, signal.SIGINT) == 0
     assert played.place.left() == []
     return found
@@ -159,7 +162,7 @@ def test_a_port_that_is_taken_is_passed_over(played):
         began = time.monotonic()
         again = played.place.run("demo", "--exit", "--port", str(port))
     assert again.returncode == 0, again.stderr
-    served = int(re.search(r"Served at http://127\.0\.0\.1:(\d+);", again.stdout).group(1))
+    served = int(re.search(r"Served at http://127\.0\.0\.1:(\d+)/", again.stdout).group(1))
     assert port < served <= port + 100
     assert time.monotonic() - began < played.seconds / 2, "what is done is not done again"
     assert played.place.left() == []
