@@ -14,7 +14,7 @@ from nav_eval_worker.runtime.docker import DockerRuntime
 from support.engine import DockerEngine
 
 Entry = tuple[tarfile.TarInfo, bytes]
-MANY = 200_000
+MANY = 20_000
 
 
 def file(name: str, data: bytes = b"") -> Entry:
@@ -147,5 +147,5 @@ def test_weights_are_read_only_beside_the_agent(engine: DockerEngine, runtime: D
     finally:
         for volume in engine.client.volumes.list(filters={"label": f"nav-eval.weights={digest}"}):
             volume.remove()
-    assert said.startswith("1234")
+    assert "1234" in said
     assert "Read-only file system" in said

@@ -3,6 +3,7 @@
 docs/security.md lists the attempts with their results; a test here keeps that table true.
 """
 
+import hashlib
 import json
 import re
 import socket
@@ -17,9 +18,9 @@ import pytest
 from nav_eval.causes import Cause
 from nav_eval.config.schema.competition import LimitsConfig
 from nav_eval.evaluation.shard_protocol import Ended, Played
-from nav_eval_worker.runtime.base import Image, Pair, ShardWork
+from nav_eval_worker.runtime.base import Image, Pair, ShardWork, Weights
 from nav_eval_worker.runtime.docker import DockerRuntime
-from support.engine import ROOT, DockerEngine
+from support.engine import ROOT, DockerEngine, packed
 
 Admit = Callable[..., Image]
 Work = Callable[..., ShardWork]
@@ -128,25 +129,25 @@ def test_every_way_out_is_closed(
 
 
 def test_bombs_hurt_their_own_run_alone(
-    engine: DockerEngine, runtime: DockerRuntime, admitted: Admit, work: Work
+    engine: DockerEngine, runtime: DockerRuntime, admitted: Admit, work: Work, tmp_path: Path
 ) -> None:
-    source = (AGENTS / "bombs.py").read_text()
-    images = {bomb: admitted(source, f"ENV BOMB={bomb}\nVOLUME /scratch\n") for bomb in BOMBS}
-    neighbour = admitted((AGENTS / "neighbour.py").read_text())
-    alone = played(runtime, work(neighbour))
+    image = admitted((AGENTS / "bombs.py").read_text(), "VOLUME /scratch\n")
+    weights = {name: chosen(runtime, name, tmp_path) for name in ("neighbour", *BOMBS)}
+    alone = played(runtime, work(image, weights=weights["neighbour"]))
 
     def explode(bomb: str) -> tuple[Cause | None, str, bytes]:
         limits = SMALL.model_copy(update={"start_seconds": 6.0}) if bomb == "silence" else SMALL
-        with runtime.run(work(images[bomb], limits=limits)) as pair:
+        with runtime.run(work(image, weights=weights[bomb], limits=limits)) as pair:
             cause, detail = cause_of(pair)
             return cause, detail, pair.take_log()
 
     with ThreadPoolExecutor(3) as pool:
         exploding = {bomb: pool.submit(explode, bomb) for bomb in BOMBS}
-        beside = [played(runtime, work(neighbour)) for _ in range(2)]
+        beside = played(runtime, work(image, weights=weights["neighbour"]))
         results = {bomb: future.result(timeout=300) for bomb, future in exploding.items()}
 
-    assert beside == [alone, alone]
+    assert beside == alone
+    assert len(alone) == 1
     for bomb, (cause, detail, _) in results.items():
         assert cause in BOMBS[bomb], f"{bomb}: {cause} {detail}"
     logs = {bomb: log.decode(errors="replace") for bomb, (_, _, log) in results.items()}
@@ -157,6 +158,13 @@ def test_bombs_hurt_their_own_run_alone(
     assert "exit code 3" in results["crash"][1]
     assert engine.client.containers.list(all=True, filters={"label": "nav-eval.run"}) == []
     assert engine.client.volumes.list(filters={"label": "nav-eval.run"}) == []
+
+
+def chosen(runtime: DockerRuntime, bomb: str, tmp_path: Path) -> Weights:
+    """Weights that tell the agent which one it is."""
+    archive = tmp_path / f"{bomb}.tar"
+    archive.write_bytes(packed({"bomb": bomb}))
+    return runtime.admit_weights(archive, digest=f"sha256:{hashlib.sha256(archive.read_bytes()).hexdigest()}")
 
 
 def played(runtime: DockerRuntime, order: ShardWork) -> list[object]:

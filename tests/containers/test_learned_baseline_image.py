@@ -8,24 +8,14 @@ from pathlib import Path
 from support.engine import ROOT, DockerEngine
 
 EXAMPLE = ROOT / "sdk/examples/behaviour_cloning"
-SENSORS = ("depth_left", "depth_front", "depth_right")
 
 
 def test_the_cloned_policy_is_an_image_that_passes_the_checks(engine: DockerEngine) -> None:
     tag = "test-behaviour-cloning"
     engine.docker("build", "--tag", tag, "--build-arg", "BASE=nav-eval-agent:latest", str(EXAMPLE))
-    offered = [word for name in SENSORS for word in ("--sensor", f"{name}:float32:366x366")]
-    offered += [
-        "--sensor",
-        "semantic_front:int32:366x366",
-        "--sensor",
-        "pose:float32:3x4",
-        "--sensor",
-        "categories:text",
-    ]
     script = Path(sys.executable).with_name("nav-eval-sdk")
     checked = subprocess.run(
-        [script, "check", tag, *offered],
+        [script, "check", tag, "--sensor", "categories:text"],
         env={**os.environ, **engine.environment},
         capture_output=True,
         text=True,

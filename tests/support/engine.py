@@ -149,10 +149,13 @@ class DockerEngine:
         helper.remove()
 
     def clear(self) -> None:
-        """Remove what earlier runs may have left: containers, volumes, networks. Images stay."""
+        """Remove what earlier runs may have left: containers, volumes, networks, submissions. Our own images stay."""
         for container in self.client.containers.list(all=True, ignore_removed=True):
             with suppress(APIError):
                 container.remove(force=True, v=True)
+        for image in self.client.images.list("nav-eval/submission"):
+            with suppress(APIError):
+                self.client.images.remove(image.id, force=True)
         self.client.networks.prune()
         for volume in self.client.volumes.list():
             with suppress(APIError):

@@ -1,5 +1,5 @@
 # ruff: noqa - the code of a team, not ours
-"""Agents that hurt: what they do is in the environment variable BOMB. Those that survive play on."""
+"""Agents that hurt: which one this is stands in its weights. Those that survive play on, and `neighbour` is honest."""
 
 import os
 import sys
@@ -8,7 +8,8 @@ import time
 
 from nav_eval_sdk import Agent, serve
 
-BOMB = os.environ["BOMB"]
+with open("/weights/bomb") as choice:
+    BOMB = choice.read()
 
 
 def fork_bomb():
@@ -83,6 +84,18 @@ def socket_swap():
     threading.Thread(target=swap, daemon=True).start()
 
 
+class Neighbour(Agent):
+    """Its scores must not depend on who runs beside it."""
+
+    name = "neighbour"
+    sensors = ["rgb", "depth"]
+
+    def act(self, observation):
+        ahead = observation["depth"][80:140, 80:140].min()
+        bright = int(observation["rgb"].sum()) % 2
+        return "move_forward" if ahead > 0.5 else "turn_left" if bright else "turn_right"
+
+
 class Bomb(Agent):
     name = "bomb"
     sensors = ["rgb"]
@@ -101,4 +114,4 @@ if __name__ == "__main__":
         time.sleep(3600)
     if BOMB in ("log_flood", "socket_swap", "inode_fill"):
         globals()[BOMB]()
-    serve(Bomb)
+    serve(Neighbour if BOMB == "neighbour" else Bomb)

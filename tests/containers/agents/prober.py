@@ -188,7 +188,6 @@ def kernel_interfaces():
         "keyctl": 250,
         "perf_event_open": 298,
         "userfaultfd": 323,
-        "io_uring_setup": 425,
     }.items():
         try:
             syscall(number, 0, 0, 0, 0, 0)
