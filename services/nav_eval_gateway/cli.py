@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 FAREWELL = 5  #: seconds that open connections get to end by themselves
 BACKLOG = 2048
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def serve(
@@ -44,6 +45,8 @@ def serve(
     logging.getLogger("alembic").setLevel(logging.WARNING)
     if behind_proxy:
         os.environ["NAV_EVAL_TRUST_PROXY"] = "yes"
+    if with_worker:
+        _refuse_strangers(host, behind_proxy=behind_proxy)
     GatewaySettings.from_environment()  # refuses wrong settings here, and keeps the secret for all processes
     listening = socket.socket(fileno=fd) if fd is not None else listen(host, port)
     _prepare_store()
@@ -53,6 +56,17 @@ def serve(
             stack.enter_context(Companion(nav_eval("worker", "--beat"), environment=worker_environment()))
         typer.echo(f"nav-eval serves at {address_of(listening)} (Ctrl-C ends it)")
         _answer(listening, workers=workers, behind_proxy=behind_proxy, access_log=access_log)
+
+
+def _refuse_strangers(host: str, *, behind_proxy: bool) -> None:
+    """Agents that run as plain processes are for one's own machine, unless somebody asks for it by name."""
+    if (host in LOOPBACK and not behind_proxy) or "NAV_EVAL_RUNTIME" in os.environ:
+        return
+    raise StoreError(
+        "Others could submit agents here, and --with-worker runs agents as plain processes of this machine: whoever "
+        "registers could run anything. Set NAV_EVAL_RUNTIME=docker to run them in containers, or "
+        "NAV_EVAL_RUNTIME=process if you trust everybody who can reach this address."
+    )
 
 
 def application() -> "FastAPI":

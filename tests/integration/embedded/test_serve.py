@@ -133,6 +133,14 @@ def test_the_worker_is_kept_alive_and_never_outlives_the_gateway(home, log, numb
     until(lambda: not processes_with(f"NAV_EVAL_HOME={home}"), what="the end of all processes")
 
 
+@pytest.mark.parametrize("options", [("--host", "0.0.0.0"), ("--behind-proxy",)])
+def test_strangers_code_is_run_as_plain_processes_only_by_request(home, options):
+    done = run("serve", "--port", "0", "--with-worker", *options, home=home)
+    assert done.returncode == 2
+    assert "NAV_EVAL_RUNTIME=docker" in done.stderr
+    assert not home.exists(), "nothing was begun"
+
+
 @pytest.mark.parametrize(("options", "status"), [((), 429), (("--behind-proxy",), 200)])
 def test_addresses_of_clients_are_believed_behind_a_proxy_only(home, log, monkeypatch, options, status):
     monkeypatch.setenv("NAV_EVAL_RATE_LIMIT", "5")
