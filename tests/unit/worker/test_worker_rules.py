@@ -1,0 +1,98 @@
+"""Scores by the rule of the benchmark, and what of them a team gets as files."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from nav_eval.config import load_benchmark
+from nav_eval.evaluation.results import EpisodeOutcome
+from nav_eval.evaluation.scoring.board import long_horizon_scores
+from nav_eval.evaluation.shard_protocol import Ended, Message
+from nav_eval_store import boards, places
+from nav_eval_store.viewing import ORGANISER
+from nav_eval_worker.beat import Beat
+from nav_eval_worker.hands import Hands
+from nav_eval_worker.jobs.artifacts import shown
+from support.scripted import READY, ScriptedPair, ScriptedRuntime, played
+from support.stack import Stack
+from support.worker import room_benchmark_file
+
+SUBTASK = {
+    "success": True,
+    "oracle_success": True,
+    "navigation_error": 0.5,
+    "ground_truth_distance": 4.0,
+    "ground_truth_steps": 10,
+}
+
+
+def plays_subtasks(pair: ScriptedPair) -> Iterator[Message]:
+    """Unequal episodes: pooling their sub-tasks is not the mean over them."""
+    yield READY
+    for number, episode in enumerate(pair.work.episode_ids):
+        failed = {**SUBTASK, "success": False, "navigation_error": 3.0, "ground_truth_steps": 30}
+        subtasks = [SUBTASK, failed] if number else [SUBTASK, SUBTASK, SUBTASK]
+        yield played(episode, subtasks=subtasks, scene_id="secret_house", instruction="find the secret")
+    yield Ended()
+
+
+@pytest.fixture
+def reference_stack(tmp_path: Path, room_data: Path, migrated: Path) -> Iterator[Stack]:
+    shutil.copyfile(migrated, tmp_path / "store.db")
+    benchmark = room_benchmark_file(tmp_path, room_data)
+    benchmark.write_text(benchmark.read_text() + "  task:\n    scoring:\n      rule: reference\n")
+    stack = Stack(tmp_path, database=f"sqlite:///{tmp_path / 'store.db'}", benchmark=benchmark, verify="none")
+    yield stack
+    stack.close()
+
+
+@pytest.fixture
+def stack(reference_stack: Stack) -> Stack:
+    """What `make_shop` works for."""
+    return reference_stack
+
+
+def test_the_reference_rule_pools_sub_tasks(stack: Stack, make_shop) -> None:
+    submission = stack.submit(stack.team("ada"))
+    shop = make_shop(ScriptedRuntime(plays_subtasks))
+    Hands(shop).work()
+    stack.completed(submission)
+    config = load_benchmark(str(stack.folder / "room_benchmark.yaml"), environ={}).model_dump(mode="json")
+    outcomes = [msgspec.convert(line, EpisodeOutcome) for line in stack.episodes(submission).values()]
+    row = long_horizon_scores(config, outcomes)
+    numbers = stack.scores(submission)
+    assert row["isr"] == pytest.approx(6 / 9)  # of nine sub-tasks; the mean over episodes would be 5/8
+    for name in ("tar", "isr", "csr", "cgt"):
+        assert numbers[name][:4] == (row[name], None, None, None), name
+    with stack.database.read() as session:
+        (entry,) = boards.leaderboard(session, stack.phase(session), ORGANISER).rows
+    weights = {"tar": 0.4, "isr": 0.2, "csr": 0.2, "cgt": 0.2}
+    assert entry.score == pytest.approx(sum(weight * row[name] for name, weight in weights.items()))
+    Beat(shop).round()  # ranked bare: there is nothing to compare pair by pair
+    with stack.database.read() as session:
+        assert [row.rank for row in boards.leaderboard(session, stack.phase(session), ORGANISER).rows] == [1]
+
+
+def test_artifacts_keep_the_test_sets_secrets(stack: Stack, make_shop) -> None:
+    submission = stack.submit(stack.team("ada"))
+    Hands(make_shop(ScriptedRuntime(plays_subtasks))).work()
+    stack.completed(submission)
+    for name in ("results.json", "episodes.jsonl", "report.html"):
+        data = stack.blobs.get(places.artifact(submission, name))
+        assert data
+        assert b"secret" not in data, name
+        assert b"ground_truth" not in data, name
+    lines = stack.blobs.get(places.artifact(submission, "episodes.jsonl")).splitlines()
+    assert {json.loads(line)["scene_id"] for line in lines} == {"scene_00001"}
+
+
+def test_scenes_keep_their_order_and_lose_their_names() -> None:
+    def outcome(episode: str, scene: str | None) -> EpisodeOutcome:
+        return EpisodeOutcome(episode_id=episode, status="completed", metrics={}, num_steps=1, scene_id=scene)
+
+    renamed = shown([outcome("1", "z"), outcome("2", "a"), outcome("3", None), outcome("4", "z")])
+    assert [result.scene_id for result in renamed] == ["scene_00002", "scene_00001", None, "scene_00002"]
