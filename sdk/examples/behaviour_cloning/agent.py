@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import os
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from policy import Policy
@@ -19,7 +20,7 @@ SHARPNESS = 2.0
 
 
 class ClonedAgent(Agent):
-    """Does what the expert would most likely do. Draws depend on the instruction alone, so a run can be repeated."""
+    """Does what the expert would most likely do. Draws depend on the episode's id alone, so a run can be repeated."""
 
     name = "behaviour cloning"
     version = "1"
@@ -31,27 +32,26 @@ class ClonedAgent(Agent):
     def reset(self, episode: Episode) -> None:
         self._senses: Senses | None = None
         self._policy.start()
-        self._draw = np.random.default_rng(zlib.crc32(episode.instruction.encode()))
+        self._draw = np.random.default_rng(zlib.crc32(episode.episode_id.encode()))
 
     def act(self, observation: Observation) -> str:
         if self._senses is None:
-            self._senses = Senses(observation.instruction, observation.texts["categories"].splitlines())
+            names = observation.texts["categories"].splitlines()
+            self._senses = Senses(observation.episode.object_category or "", names)
         chances = self._policy.chances(self._senses.numbers(moment_of(observation))) ** SHARPNESS
         action = ACTIONS[int(self._draw.choice(len(ACTIONS), p=chances / chances.sum()))]
         self._senses.acted(action)
         return action
 
 
-def moment_of(observation: Observation) -> Moment:
-    """The pose is a 3 × 4 matrix [R | t] in the world."""
-    pose = observation["pose"]
+def moment_of(observation: Mapping[str, Any]) -> Moment:
+    """GPS is metres forward and to the right of the start."""
+    forward, right = (float(metres) for metres in observation["gps"])
     return Moment(
-        depth_left=observation["depth_left"],
-        depth_front=observation["depth_front"],
-        depth_right=observation["depth_right"],
-        semantic_front=observation["semantic_front"],
-        position=(float(pose[0, 3]), float(pose[2, 3])),
-        yaw=math.atan2(float(pose[0, 2]), float(pose[2, 2])),
+        depth=observation["depth"],
+        semantic=observation["semantic"],
+        position=(right, -forward),
+        yaw=float(observation["compass"][0]),
     )
 
 

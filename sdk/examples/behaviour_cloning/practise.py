@@ -25,7 +25,7 @@ from nav_eval.envs import NavEnv
 Array = np.ndarray[Any, Any]
 
 TURN = 12  #: steps before it is decided again who leads
-SHOWN = 0.3  #: how often that is the oracle, so that all parts of a task are reached
+SHOWN = 0.25  #: how often that is the oracle, so that goals are reached
 PATIENCE = 4  #: advised stops that may be ignored before one is made
 
 
@@ -46,7 +46,7 @@ class Practice:
         self._oracle.reset(public)
         self._policy.start()
         self._shown, self._ignored = False, 0
-        senses = Senses(public.instruction.text, observation["categories"].splitlines())
+        senses = Senses(public.object_category or "", observation["categories"].splitlines())
         numbers, advice, over = [], [], False
         while not over:
             numbers.append(senses.numbers(moment_of(observation)))
@@ -89,7 +89,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--policy", type=Path, default=Path("policy.npz"))
     parser.add_argument("--out", type=Path, default=Path("practice.npz"))
     parser.add_argument("--episodes", type=int, default=120)
-    parser.add_argument("--steps", type=int, default=220, help="at most so many per episode")
+    parser.add_argument("--steps", type=int, default=160, help="at most so many per episode")
     parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args()
 

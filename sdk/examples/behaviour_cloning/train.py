@@ -2,7 +2,7 @@
 
     python train.py oracle.hdf5 --scenes data/cloning/scenes --out policy.npz
 
-Needs `torch` (the CPU build will do), `h5py` and `numpy`. A stop that closed no sub-task is not learnt.
+Needs `torch` (the CPU build will do), `h5py` and `numpy`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from torch import Tensor, nn
 Array = np.ndarray[Any, Any]
 
 HIDDEN = 128
-SKIPPED = -100  #: cross-entropy's word for a step that is not learnt
-_MIRRORED_ACTIONS = np.array([ACTIONS.index(name) for name in ("stop", "turn_right", "move_forward", "turn_left")])
+PADDING = -100  #: cross-entropy's word for a step that is none
+_MIRRORED_ACTIONS = np.array([ACTIONS.index(name) for name in ("stop", "move_forward", "turn_right", "turn_left")])
 
 
 class Demonstration(NamedTuple):
@@ -73,24 +73,18 @@ def read(file: Path, scenes: Path) -> Iterator[Demonstration]:
     with h5py.File(file) as data:
         for demo in data["data"].values():
             head = json.loads(demo.attrs["head"])
-            senses = Senses(head["instruction"], categories(scenes / head["scene_id"]))
-            yield _demonstration(demo, senses, head["subtasks"])
+            yield _demonstration(demo, Senses(head["object_category"], categories(scenes / head["scene_id"])))
 
 
-def _demonstration(demo: Any, senses: Senses, subtasks: Sequence[dict[str, Any]]) -> Demonstration:  # noqa: ANN401 - h5py
-    cameras = [demo["obs"][name][()] for name in ("depth_left", "depth_front", "depth_right", "semantic_front")]
+def _demonstration(demo: Any, senses: Senses) -> Demonstration:  # noqa: ANN401 - h5py has no types
+    depth, semantic = (demo["obs"][name][()] for name in ("depth", "semantic"))
     actions = demo["action_index"][()]
     numbers = []
-    for step, action in enumerate(actions):
-        x, _, z = demo["positions"][step]
-        pictures = [frames[step] for frames in cameras]
-        numbers.append(senses.numbers(Moment(*pictures, position=(x, z), yaw=float(demo["yaws"][step]))))
-        senses.acted(ACTIONS[action])
-    stops = np.flatnonzero(actions == ACTIONS.index("stop"))
-    wrong = [stop for stop, subtask in zip(stops, subtasks) if not subtask["success"]]
-    learnt = actions.copy()
-    learnt[wrong] = SKIPPED
-    return Demonstration(np.array(numbers, np.float32), learnt)
+    for step, (forward, left, _, yaw) in enumerate(demo["states"][()].tolist()):
+        moment = Moment(depth[step], semantic[step], position=(-left, -forward), yaw=yaw)
+        numbers.append(senses.numbers(moment))
+        senses.acted(ACTIONS[actions[step]])
+    return Demonstration(np.array(numbers, np.float32), actions)
 
 
 def categories(scene: Path) -> list[str]:
@@ -110,7 +104,7 @@ def train(demonstrations: Sequence[Demonstration], *, epochs: int, batch: int = 
     for epoch in range(1, epochs + 1):
         losses = []
         for numbers, actions in _batches(demonstrations, batch):
-            loss = nn.functional.cross_entropy(model(numbers).transpose(1, 2), actions, ignore_index=SKIPPED)
+            loss = nn.functional.cross_entropy(model(numbers).transpose(1, 2), actions, ignore_index=PADDING)
             optimizer.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -128,7 +122,7 @@ def _batches(demonstrations: Sequence[Demonstration], size: int) -> Iterator[tup
         chosen = [_maybe_mirrored(demonstrations[index]) for index in order[start : start + size]]
         numbers = nn.utils.rnn.pad_sequence([torch.from_numpy(demo.numbers) for demo in chosen], batch_first=True)
         actions = nn.utils.rnn.pad_sequence(
-            [torch.from_numpy(demo.actions) for demo in chosen], batch_first=True, padding_value=SKIPPED
+            [torch.from_numpy(demo.actions) for demo in chosen], batch_first=True, padding_value=PADDING
         )
         yield numbers, actions
 
@@ -136,9 +130,7 @@ def _batches(demonstrations: Sequence[Demonstration], size: int) -> Iterator[tup
 def _maybe_mirrored(demo: Demonstration) -> Demonstration:
     if torch.rand(()) < 0.5:
         return demo
-    learnt = demo.actions != SKIPPED
-    actions = np.where(learnt, _MIRRORED_ACTIONS[np.where(learnt, demo.actions, 0)], SKIPPED)
-    return Demonstration(np.ascontiguousarray(mirrored(demo.numbers)), actions)
+    return Demonstration(np.ascontiguousarray(mirrored(demo.numbers)), _MIRRORED_ACTIONS[demo.actions])
 
 
 def save(model: Cloner, path: Path) -> None:
@@ -151,7 +143,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("files", nargs="+", type=Path, help="exports of nav-eval (.hdf5), practice (.npz)")
     parser.add_argument("--scenes", type=Path, required=True, help="the folder of the training houses")
     parser.add_argument("--out", type=Path, default=Path("policy.npz"))
-    parser.add_argument("--epochs", type=int, default=40)
+    parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args()
 

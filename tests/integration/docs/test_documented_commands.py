@@ -1,7 +1,7 @@
 """Every command of the documentation is typed, page by page, in an empty folder.
 
 The demo benchmarks are the room of tests/conftest.py with small cameras, so that a page takes seconds; what a reader
-sees is the same but for the house. `SMALLER` and `MAKE` are all that is changed about a command.
+sees is the same but for the house. `SMALLER`, `MAKE` and `SERVE` are all that is changed about a command.
 """
 
 import os
@@ -33,6 +33,8 @@ SECONDS = 600
 SMALLER = {"--count 100": "--count 4", "--count 20": "--count 1", "--count 5": "--count 1", "--detail 1": "--detail 0"}
 #: our own targets are only looked up: they set up and test everything
 MAKE = re.compile(r"^make (?P<words>[^#\n]+)", re.MULTILINE)
+#: a server serves until it is told to end; one that cannot start ends by itself
+SERVE = re.compile(r"^(?P<command>nav-eval serve\b[^#&\n]*)(?=#|$)", re.MULTILINE)
 
 
 @pytest.fixture(scope="session")
@@ -59,6 +61,7 @@ def changed(script: str) -> str:
     for said, done in SMALLER.items():
         script = script.replace(said, done)
     script = script.replace("grpc://localhost:8085", "agent_of_yours.py:Yours")
+    script = SERVE.sub(lambda match: f"timeout 30 {match['command']} || test $? = 124 ", script)
     return MAKE.sub(lambda match: f"make --dry-run --directory {ROOT} {match['words'].strip()} >/dev/null ", script)
 
 
