@@ -81,7 +81,13 @@ def _usage(shop: Workshop, brief: Brief) -> dict[str, Any]:
 
 
 def _keep_artifacts(shop: Workshop, brief: Brief, benchmark: BenchmarkConfig, folder: Path) -> None:
-    for name, data in artifacts.made_from(folder, benchmark).items():
+    """A page that cannot be drawn costs no score."""
+    try:
+        made = artifacts.made_from(folder, benchmark)
+    except Exception:
+        log.exception("No artifacts of submission %s", brief.submission_id)
+        return
+    for name, data in made.items():
         shop.blobs.put(places.artifact(brief.submission_id, name), data)
 
 
