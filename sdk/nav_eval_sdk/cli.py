@@ -220,9 +220,15 @@ def table(board: dict[str, Any]) -> str:
     rows = [["rank", "team", *columns]]
     for row in board.get("rows", []):
         scores = row.get("scores", {})
-        rows.append([str(row.get("rank", "")), str(row.get("team", "")), *(_cell(scores.get(key)) for key in columns)])
+        rows.append([_cell(row.get("rank")), _team(row), *(_cell(scores.get(key)) for key in columns)])
     widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
+
+
+def _team(row: dict[str, Any]) -> str:
+    """The name; the organiser's own rows are marked."""
+    kind = str(row.get("kind", "team")).replace("_", " ")
+    return str(row.get("team", "")) + ("" if kind == "team" else f" ({kind})")
 
 
 def _cell(value: object) -> str:

@@ -249,3 +249,16 @@ def test_different_phases_cannot_be_compared(world: World) -> None:
     pair = {"first": str(world.second), "second": str(rows[0].submission_id)}
     answer = world.organiser.get("/comparison", params=pair)
     assert (answer.status_code, answer.headers["content-type"]) == (409, "application/problem+json")
+
+
+def test_the_sdk_prints_what_we_answer(world: World) -> None:
+    from nav_eval_sdk.cli import table
+    from nav_eval_sdk.client import ChallengeClient
+
+    client = ChallengeClient(world.server.url, world.server.user("good"))
+    header, *rows = table(client.leaderboard("cup", "dev")).splitlines()
+    assert header.split()[:3] == ["rank", "team", "sr"]
+    assert rows[0].startswith("–")
+    assert "Oracle (upper bound)" in rows[0]
+    assert "Random (baseline)" in rows[-1]
+    assert "0.9000" in rows[1]
