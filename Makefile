@@ -3,10 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SYSTEM_PACKAGES := python3-venv libegl1 libgl1-mesa-dri
-TEST_PACKAGES := postgresql chromium=chromium node=nodejs npm=npm redis-server=redis-server
+TEST_PACKAGES := postgresql chromium=chromium node=nodejs npm=npm redis-server=redis-server dockerd=docker.io docker=docker.io debootstrap=debootstrap zstd=zstd iptables=iptables docker-compose=docker-compose
 READY := $(VENV)/.ready
 
-.PHONY: setup demo test unit lint format bench lock clean
+.PHONY: setup secrets demo test unit lint format bench lock clean
 
 setup: $(READY)  ## install everything
 
@@ -17,12 +17,15 @@ $(READY): pyproject.toml sdk/pyproject.toml constraints.txt protos/build.py prot
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[render,export,store,s3,gateway,worker,bench,dev]' --editable ./sdk
 	touch $@
 
+secrets:  ## passwords of a new installation, once, into deploy/secrets
+	deploy/secrets.sh
+
 demo: $(READY)  ## the main job, on this machine, without Docker
 	$(BIN)/nav-eval demo $(ARGS)
 
 test: $(READY)  ## every test there is
 	deploy/host-packages.sh $(TEST_PACKAGES)
-	$(BIN)/pytest --numprocesses 2 --cov --cov-report=term $(ARGS)
+	$(BIN)/pytest --numprocesses 2 --dist loadgroup --cov --cov-report=term $(ARGS)
 
 unit: $(READY)  ## the everyday loop: under a minute
 	$(BIN)/pytest --numprocesses 2 -m 'not integration and not browser and not docker and not slow' $(ARGS)
