@@ -9,6 +9,8 @@ from nav_eval_store.lifecycle import State
 from support.challenge import GENEROUS, METRICS, Challenge, competition_config
 from support.gateway import Server, gateway_settings, serving
 
+pytestmark = pytest.mark.integration
+
 PHASE = "/competitions/cup/phases/dev"
 WHY = {"reason": "because we can"}
 BASELINES = [{"name": "Random", "agent": "baseline:random"}]

@@ -17,6 +17,8 @@ from nav_eval_store.export import ExportFile
 from support.challenge import EPISODES, GENEROUS, TEST, Challenge, competition_config
 from support.gateway import Server, gateway_settings, serving
 
+pytestmark = pytest.mark.integration
+
 SECRET = "walk past the red sofa to the kitchen"
 
 

@@ -12,6 +12,8 @@ from nav_eval_store.messages import Broker
 from support.challenge import Challenge
 from support.gateway import Server, gateway_settings, serving
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
