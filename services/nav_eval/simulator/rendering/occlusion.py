@@ -26,12 +26,12 @@ from nav_eval.simulator.rendering.projection import (
     project,
 )
 
-TILE_BITS = 3
+TILE_BITS = 2
 TILE = 1 << TILE_BITS
 """Pixels. A tile knows the farthest depth in it, and hides whatever is farther."""
-BLOCK_BITS = 2
+BLOCK_BITS = 3
 BLOCK = 1 << BLOCK_BITS
-"""Tiles. So does a block of 4 × 4 tiles."""
+"""Tiles. So does a block of 8 × 8 tiles."""
 
 
 class DepthPicture(NamedTuple):

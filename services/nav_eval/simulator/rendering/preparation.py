@@ -22,7 +22,7 @@ from nav_eval.simulator.rendering.prepared import VERTEX, Batch, Chunks, Prepare
 
 T = TypeVar("T", bound=np.generic)
 
-PREPARATION_VERSION = 3
+PREPARATION_VERSION = 4
 """Part of every digest: raise it when anything in this package changes what is prepared."""
 WHITE = 255
 BLACK = (0, 0, 0)
@@ -187,10 +187,16 @@ def _surfaces(scene: Scene, faces: _Faces) -> tuple[NDArray[np.int64], NDArray[n
 def _vertices(
     scene: Scene, faces: _Faces, surface_of_face: NDArray[np.int64]
 ) -> tuple[NDArray[np.void], NDArray[np.uint32]]:
-    """One vertex per distinct (vertex, side, material, surface), and the triangles over them."""
+    """One vertex per distinct (vertex, side, material, surface), and the triangles over them.
+
+    Vertices are numbered as the triangles first use them: OpenGL's cache of finished vertices is small.
+    """
     look = (faces.is_back * len(scene.materials) + faces.material) * len(scene.positions)
     key = (surface_of_face * (2 * len(scene.materials) * len(scene.positions)) + look)[:, None] + faces.corners
     _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    first, number = first[order], np.empty_like(order)
+    number[order] = np.arange(len(order))
     face, corner = np.divmod(first, 3)
     source = faces.corners[face, corner]
     vertices = np.zeros(len(first), dtype=VERTEX)
@@ -198,7 +204,7 @@ def _vertices(
     vertices["uv"] = scene.uvs[source] * _uv_scales(scene)[faces.material[face]]
     vertices["surface"] = surface_of_face[face]
     vertices["tint"] = _tints(scene, source, faces.material[face])
-    return vertices, inverse.reshape(-1, 3).astype(np.uint32)
+    return vertices, number[inverse].reshape(-1, 3).astype(np.uint32)
 
 
 def _tints(scene: Scene, vertex: NDArray[np.uint32], material: NDArray[np.uint16]) -> NDArray[np.uint8]:

@@ -159,19 +159,19 @@ class Renderer:
         """Add the found triangles to a picture of the drawn ones.
 
         Of two equally deep triangles the first in order wins, whichever of the two sets it is in. So
-        where a late one ties with what is there, the whole picture is drawn again in order.
+        where a late one ties with what is there, the whole picture is drawn again in order. Only then does
+        the first of the two passes below draw anything; asking after both lets OpenGL do them in one go.
         """
-        context = self.device.context
+        context, outputs = self.device.context, shot.easel.canvas.outputs
         late = self._load(shot, chunks, self._found_words)
         context.depth_func = "=="
-        with self._ties:  # if no sample passes this draws nothing
-            self._gpu.draw(late, shot.easel.canvas.outputs)
+        with self._ties:
+            self._gpu.draw(late, outputs)
         context.depth_func = "<"
+        self._gpu.draw(late, outputs)
         if self._ties.samples:
             shot.easel.canvas.begin(self.prepared.background)
             self._draw(shot, chunks, drawn | self._found_words)
-        else:
-            self._gpu.draw(late, shot.easel.canvas.outputs)
 
     def _learn(self, shot: "_Shot", chunks: NDArray[np.int32]) -> None:
         """Add everything that shows in the finished picture, or nearly does, to the set of the cell."""
