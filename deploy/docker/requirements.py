@@ -3,7 +3,7 @@
 Dependencies are a layer of their own, which a change of our code leaves alone. Parts that an image never loads
 stay out: the gateway and the worker compile nothing, so they do without numba's compiler (200 MB).
 
-usage: requirements.py PYPROJECT EXTRA… [--without NAME…]
+usage: requirements.py PYPROJECT EXTRA… [--with NAME…] [--without NAME…]
 """
 
 import argparse
@@ -39,11 +39,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("pyproject", type=Path)
     parser.add_argument("extras", nargs="*")
+    parser.add_argument("--with", nargs="*", default=[], dest="more")
     parser.add_argument("--without", nargs="*", default=[])
     given = parser.parse_args()
     project = tomllib.loads(given.pyproject.read_text())["project"]
     without = {name.lower() for name in given.without}
-    for requirement in requirements(project, given.extras):
+    for requirement in [*requirements(project, given.extras), *given.more]:
         if name_of(requirement) not in without:
             print(requirement)
 

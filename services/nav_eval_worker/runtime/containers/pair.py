@@ -125,7 +125,7 @@ class DockerPair(Pair):
                 return
             memory, processor = stats.get("memory_stats") or {}, (stats.get("cpu_stats") or {}).get("cpu_usage") or {}
             if not memory.get("usage"):
-                return  # it has ended
+                continue  # it has not begun, or has ended
             peak = max(int(memory.get("max_usage") or memory["usage"]), self._usage.memory_bytes or 0)
             self._usage = Usage(cpu_seconds=int(processor.get("total_usage") or 0) / 1e9, memory_bytes=peak)
 
