@@ -12,6 +12,8 @@ from navigation_worlds import ROOMS, crosses, exact_distances, flat, floor, room
 from nav_eval.scene.navigation import build_navigation
 
 seeds = st.integers(0, 10**6)
+GOAL = (-3.0, 0.0, 0.0)
+
 unhurried = settings(deadline=None)  # the first example builds a mesh
 worlds = st.sampled_from([(name, turn) for name in ROOMS for turn in (0.0, 17.0)])
 
@@ -81,6 +83,30 @@ def test_a_step_changes_the_distance_by_no_more_than_the_step(seed, angle):
         start, (start[0] + 0.1 * math.cos(angle), 0.0, start[2] + 0.1 * math.sin(angle)), sliding=True
     )
     assert abs(field.distance(position) - field.distance(start)) <= 0.1 + 0.06
+
+
+def test_the_order_of_questions_does_not_matter():
+    mesh, _ = room_mesh("u shape", 17.0)
+    goals = [mesh.random_navigable_point(seed) for seed in (1, 2)]
+    points = [mesh.random_navigable_point(seed) for seed in range(100, 160)]
+    by_distance = sorted(points, key=mesh.distance_field(goals).distance)
+    for order in (points, by_distance, by_distance[::-1]):
+        field = mesh._make_field(tuple(goals))
+        answers = {point: field.distance(point) for point in order}
+        assert answers == {point: mesh.distance_field(goals).distance(point) for point in points}
+
+
+def test_a_field_spreads_no_farther_than_it_is_asked():
+    mesh, _ = room_mesh("door")
+    near, far = sorted((mesh.random_navigable_point(seed) for seed in range(20)), key=lambda p: math.dist(p, GOAL))[
+        ::19
+    ]
+    field = mesh._make_field((GOAL,))
+    touched = []
+    for point in (near, far):
+        field.distance(point)
+        touched.append(np.count_nonzero(field._field.nodes["state"]))
+    assert touched[0] < touched[1] / 3
 
 
 def test_the_nearest_of_several_goals_counts():
