@@ -1,6 +1,6 @@
 """Two submissions side by side."""
 
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from anyio import to_thread
@@ -32,35 +32,36 @@ async def compare(
     Episodes are paired, so that what makes one hard cancels out; scenes are resampled. Yes-or-no metrics come
     with McNemar's test.
     """
-    await to_thread.run_sync(_refuse, parts.database, caller, first, second)
+    heads = await to_thread.run_sync(_heads, parts.database, caller, first, second)
 
-    def compute() -> ComparisonAnswer:
+    def compute() -> dict[str, MetricComparison | None]:
         with parts.database.read() as session:
-            return comparison(session, submissions.get(session, first), submissions.get(session, second))
+            return compared(session, submissions.get(session, first), submissions.get(session, second))
 
-    return await parts.computing.once(("comparison", first, second), compute)
+    return ComparisonAnswer(**heads, metrics=await parts.computing.once(("comparison", first, second), compute))
 
 
-def _refuse(database: Database, caller: Caller, first: UUID, second: UUID) -> None:
-    """Unless the caller may see both, and they can be compared."""
+def _heads(database: Database, caller: Caller, first: UUID, second: UUID) -> dict[str, Any]:
+    """What they are called now; refused unless the caller may see both, and they can be compared."""
     with database.read() as session:
-        sights = [access.part_of(session, caller, key, "scores") for key in (first, second)]
-        refuse_incomparable(*(sight.submission for sight in sights))
+        one, other = (access.part_of(session, caller, key, "scores").submission for key in (first, second))
+        refuse_incomparable(one, other)
+        phase = one.phase
+        return {
+            "competition": phase.competition.name,
+            "phase": phase.name,
+            "first": _side(one),
+            "second": _side(other),
+        }
 
 
-def comparison(session: Session, first: Submission, second: Submission) -> ComparisonAnswer:
+def compared(session: Session, first: Submission, second: Submission) -> dict[str, MetricComparison | None]:
+    """The paired comparison in each metric."""
     directions = metric_directions(first.phase)
-    results = compare_submissions(session, first, second)
-    return ComparisonAnswer(
-        competition=first.phase.competition.name,
-        phase=first.phase.name,
-        first=_side(first),
-        second=_side(second),
-        metrics={
-            name: None if result is None else MetricComparison.of(result, higher_is_better=directions[name])
-            for name, result in results.items()
-        },
-    )
+    return {
+        name: None if result is None else MetricComparison.of(result, higher_is_better=directions[name])
+        for name, result in compare_submissions(session, first, second).items()
+    }
 
 
 def _side(submission: Submission) -> ComparedSubmission:

@@ -13,7 +13,7 @@ from nav_eval.evaluation.aggregation import FinalAggregator, is_scored
 from nav_eval.evaluation.grouping import GROUPINGS
 from nav_eval.evaluation.results import EpisodeOutcome
 from nav_eval_gateway import access
-from nav_eval_gateway.access import ANYBODY, Caller
+from nav_eval_gateway.access import ANYBODY, Caller, Sight
 from nav_eval_gateway.board_cache import Edition, Rendered
 from nav_eval_gateway.dependencies import Parts, Visitor
 from nav_eval_gateway.negotiation import accepts_gzip, has_already, prefers_csv
@@ -210,26 +210,21 @@ async def show_breakdown(
     For those who may see its episodes. Scenes have neutral names for all but organisers.
     """
 
+    sight = await to_thread.run_sync(_sight, parts.database, caller, submission_id)
+    neutral = by == "scene" and sight.audience is not Audience.ORGANISER
+
     def compute() -> BreakdownAnswer:
         with parts.database.read() as session:
             return breakdown(session, submission_id, by, neutral=neutral)
 
-    with_names = await to_thread.run_sync(_sees_names, parts.database, caller, submission_id)
-    neutral = by == "scene" and not with_names.is_organiser
-    if not with_names.is_final:
-        return await to_thread.run_sync(compute)
-    return await parts.computing.once((submission_id, by, neutral), compute)
+    if sight.submission.state.is_final:
+        return await parts.computing.once(("breakdown", submission_id, by, neutral), compute)
+    return await parts.computing.run(compute)
 
 
-class _Sees(msgspec.Struct, frozen=True):
-    is_organiser: bool
-    is_final: bool
-
-
-def _sees_names(database: Database, caller: Caller, submission_id: UUID) -> _Sees:
+def _sight(database: Database, caller: Caller, submission_id: UUID) -> Sight:
     with database.read() as session:
-        sight = access.part_of(session, caller, submission_id, "episodes")
-        return _Sees(sight.audience is Audience.ORGANISER, sight.submission.state.is_final)
+        return access.part_of(session, caller, submission_id, "episodes")
 
 
 def breakdown(session: Session, submission_id: UUID, by: By, *, neutral: bool) -> BreakdownAnswer:

@@ -237,6 +237,16 @@ def test_two_submissions_side_by_side(world: World) -> None:
     assert back["metrics"]["tar"]["difference"] == pytest.approx(-0.7)
 
 
+def test_a_comparison_that_is_kept_has_the_names_of_now(world: World) -> None:
+    pair = {"first": str(world.second), "second": str(world.worse)}
+    before = world.anybody.get("/comparison", params=pair).json()
+    world.cup.do(lambda s: teams.rename_team(s, s.get_one(Team, world.good), "Better", actor=TEST))
+    after = world.anybody.get("/comparison", params=pair).json()
+    world.cup.do(lambda s: teams.rename_team(s, s.get_one(Team, world.good), "Good", actor=TEST))
+    assert (before["first"]["team"], after["first"]["team"]) == ("Good", "Better")
+    assert before["metrics"] == after["metrics"]
+
+
 def test_what_cannot_be_seen_cannot_be_compared(world: World) -> None:
     pair = {"first": str(world.second), "second": str(world.cheated)}
     assert world.anybody.get("/comparison", params=pair).status_code == 404
