@@ -32,6 +32,7 @@ class WorkerSettings:
     express: bool = True  #: one more hand, for checks, canaries and scores: they need not wait for a shard to end
     grace_seconds: float = 8.0  #: for an episode to end when the worker is told to stop
     look_seconds: float = 5.0  #: between two looks at the queue without being told
+    films: int = 3  #: episodes of a scored submission that get a film for the replay page; 0 is none
     patience: Patience = field(default_factory=Patience)
     sending: SendingSettings = field(default_factory=SendingSettings)  #: webhooks and e-mail
 
@@ -50,6 +51,7 @@ class WorkerSettings:
             express=variables.get("NAV_EVAL_WORKER_EXPRESS", "yes").lower() not in ("0", "no", "false", "off"),
             grace_seconds=float(_count(variables, "NAV_EVAL_WORKER_GRACE", default=8)),
             look_seconds=float(_count(variables, "NAV_EVAL_WORKER_LOOK", default=5)),
+            films=_count(variables, "NAV_EVAL_FILMS", default=3, least=0),
             patience=patience_of(variables.get("NAV_EVAL_PATIENCE", "")),
             sending=SendingSettings.from_environment(variables),
         )
@@ -67,8 +69,8 @@ def patience_of(text: str) -> Patience:
     return replace(Patience(), **seconds)  # type: ignore[arg-type]  # all of them are times
 
 
-def _count(variables: Mapping[str, str], name: str, *, default: int) -> int:
+def _count(variables: Mapping[str, str], name: str, *, default: int, least: int = 1) -> int:
     text = variables.get(name, str(default))
-    if not text.isdecimal() or int(text) < 1:
-        raise ConfigError(f"{name} is {text!r}; it must be a whole number of at least 1.")
+    if not text.isdecimal() or int(text) < least:
+        raise ConfigError(f"{name} is {text!r}; it must be a whole number of at least {least}.")
     return int(text)

@@ -17,7 +17,7 @@ from nav_eval_store import export, organising, places, scores, submissions
 from nav_eval_store.actors import worker_actor
 from nav_eval_store.database import Session
 from nav_eval_worker.holding import Hold
-from nav_eval_worker.jobs import artifacts, rules
+from nav_eval_worker.jobs import artifacts, films, rules
 from nav_eval_worker.jobs.briefing import Brief, benchmark_of, brief_for
 from nav_eval_worker.jobs.shard import USAGE
 from nav_eval_worker.workshop import Workshop, run_folder
@@ -38,7 +38,8 @@ def score(shop: Workshop, hold: Hold) -> None:
         checked = _verified(shop, brief, folder)
         facts = {**run, "verification": checked, "usage": _usage(shop, brief)}
         _keep_artifacts(shop, brief, benchmark, folder)
-    shop.insist(lambda session: _publish(session, hold, benchmark, facts, verified=_is_whole(brief, checked)))
+        shop.insist(lambda session: _publish(session, hold, benchmark, facts, verified=_is_whole(brief, checked)))
+        films.make(shop, brief, folder)  # nobody waits for these
 
 
 def _write_run(
