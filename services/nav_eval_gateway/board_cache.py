@@ -19,7 +19,7 @@ from functools import cached_property
 from typing import Generic, NamedTuple, TypeVar
 from uuid import UUID
 
-from anyio import to_thread
+from anyio import CapacityLimiter, to_thread
 from sqlalchemy import bindparam, select
 
 from nav_eval_store.database import Database
@@ -30,6 +30,8 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 MOST_BYTES = 64 << 20
 LOOKS_AT_ONCE = 4
+RENDERINGS_AT_ONCE = 4
+"""Whoever asks for many different ones waits for themselves; other requests find threads and connections free."""
 
 
 class Edition(NamedTuple):
@@ -132,6 +134,7 @@ class BoardCache:
 
     def __init__(self, database: Database, *, most_bytes: int = MOST_BYTES) -> None:
         self._most_bytes = most_bytes
+        self._limiter = CapacityLimiter(RENDERINGS_AT_ONCE)
         self._kept: OrderedDict[Hashable, Rendered] = OrderedDict()
         self._rendering: dict[Hashable, asyncio.Task[Rendered]] = {}
         self._looks = SharedLooks[tuple[str, str], Edition](lambda names: edition(database, *names))
@@ -158,7 +161,7 @@ class BoardCache:
 
     async def _render(self, key: Hashable, wanted: Hashable, render: Callable[[], Rendered]) -> Rendered:
         try:
-            rendered = await to_thread.run_sync(render)
+            rendered = await to_thread.run_sync(render, limiter=self._limiter)
         finally:
             del self._rendering[wanted]
         self._keep(key, rendered)

@@ -23,6 +23,7 @@ from nav_eval_gateway.services import Services
 from nav_eval_store import board_history, boards, episodes
 from nav_eval_store.boards import Board
 from nav_eval_store.database import Database, Session
+from nav_eval_store.errors import Conflict
 from nav_eval_store.models import Competition, Phase, Submission
 from nav_eval_store.scores import metric_directions
 from nav_eval_store.tables import board_csv
@@ -196,7 +197,7 @@ async def show_leaderboard_history(
     return await _answer(request, rendered, "application/json", {})
 
 
-@router.get("/submissions/{submission_id}/breakdown", responses=problems(401, 403, 404), summary="Means by group")
+@router.get("/submissions/{submission_id}/breakdown", responses=problems(401, 403, 404, 409), summary="Means by group")
 async def show_breakdown(
     submission_id: UUID,
     caller: Visitor,
@@ -230,8 +231,7 @@ def _sight(database: Database, caller: Caller, submission_id: UUID) -> Sight:
 def breakdown(session: Session, submission_id: UUID, by: By, *, neutral: bool) -> BreakdownAnswer:
     """Statistics by group; `neutral` keeps the labels to ourselves."""
     phase = session.get_one(Submission, submission_id).phase
-    decoder = msgspec.json.Decoder(EpisodeOutcome)
-    outcomes = [decoder.decode(line) for line in episodes.lines(session, submission_id)]
+    outcomes = [_outcome(line) for line in episodes.lines(session, submission_id)]
     directions = metric_directions(phase)
     groups = FinalAggregator(directions=directions).by_group(
         [outcome for outcome in outcomes if is_scored(outcome)], list(directions), GROUPINGS[by]
@@ -242,3 +242,13 @@ def breakdown(session: Session, submission_id: UUID, by: By, *, neutral: bool) -
         by=by,
         groups=[Group.of(label, metrics) for label, metrics in zip(labels, groups.values(), strict=True)],
     )
+
+
+_OUTCOMES = msgspec.json.Decoder(EpisodeOutcome)
+
+
+def _outcome(line: str) -> EpisodeOutcome:
+    try:
+        return _OUTCOMES.decode(line)
+    except msgspec.MsgspecError as error:  # the store checks what it needs itself, no more
+        raise Conflict("A result of this submission has another form than this version knows.") from error

@@ -161,6 +161,20 @@ def test_breakdown_by_what_the_caller_may_know(world: World) -> None:
     assert anybody.get(f"/submissions/{world.shown['secret']}/breakdown").status_code == 404
 
 
+def test_a_result_of_a_form_that_we_do_not_know_is_refused_in_a_sentence(world: World) -> None:
+    odd = world.cup.queue(world.team)
+    lease = world.cup.claim_of(odd)
+    with world.server.database.begin() as session:
+        for episode in work.unfinished(session, lease.job_id):
+            result = {**outcome(episode, good=True), "subtasks": "many"}
+            work.record_episode(session, lease, json.dumps(result).encode())
+    world.cup.do(lambda s: work.finish_shard(s, lease))
+    world.cup.score(odd)
+    answer = world.olga.get(f"/submissions/{odd}/breakdown")
+    world.cup.do(lambda s: organising.hide(s, odd, actor=TEST, reason="odd"))
+    assert (answer.status_code, "another form" in answer.json()["detail"]) == (409, True)
+
+
 def test_an_archive_is_sent_while_it_is_made() -> None:
     made = []
 
