@@ -16,6 +16,7 @@ from sqlalchemy.exc import DBAPIError
 
 import nav_eval
 from nav_eval_store import workers
+from nav_eval_store.errors import NotFound
 from nav_eval_worker.hands import Hands
 from nav_eval_worker.workshop import Workshop, runs_folder
 
@@ -27,7 +28,7 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def attending(shop: Workshop, hands: Hands) -> Iterator[None]:
-    """Registered and alive while the block lasts."""
+    """Registered and alive while the block lasts; at its end, what is in hand is brought to its end."""
     _register(shop)
     over = threading.Event()
     thread = threading.Thread(target=_attend, args=(shop, hands, over), name="attendance", daemon=True)
@@ -58,17 +59,28 @@ def _register(shop: Workshop) -> None:
 def _attend(shop: Workshop, hands: Hands, over: threading.Event) -> None:
     chores = {hands.work: shop.settings.look_seconds, lambda: sweep(shop): SWEEP_SECONDS}
     due = dict.fromkeys(chores, 0.0)
+    busy: list[threading.Thread] = []
     while True:
-        try:
-            shop.database.run(lambda session: workers.heartbeat(session, shop.settings.name))
-        except DBAPIError as error:
-            log.warning("No sign of life: %s", error.orig)
+        _sign_of_life(shop)
+        busy = [thread for thread in busy if thread.is_alive()]
         for chore, seconds in chores.items():
             if time.monotonic() >= due[chore]:
                 due[chore] = time.monotonic() + seconds
-                threading.Thread(target=chore, name="hand").start()
+                busy.append(threading.Thread(target=chore, name="hand", daemon=False))
+                busy[-1].start()
         if over.wait(min(HEARTBEAT_SECONDS, shop.settings.look_seconds)):
-            return
+            break
+    for thread in busy:
+        thread.join()
+
+
+def _sign_of_life(shop: Workshop) -> None:
+    try:
+        shop.database.run(lambda session: workers.heartbeat(session, shop.settings.name))
+    except NotFound:  # another database than the one we registered in: a backup was restored
+        _register(shop)
+    except DBAPIError as error:
+        log.warning("No sign of life: %s", error.orig)
 
 
 def sweep(shop: Workshop) -> int:

@@ -155,7 +155,7 @@ def test_cancel_and_stop_end_the_processes_within_seconds(make_stack, reference)
     wait_for_episodes(stack, given_back, 1)
     worker.terminate()
     assert worker.wait(timeout=15) == 0
-    assert simulators(stack) | agents(stack) == set()
+    assert [_command(pid) for pid in simulators(stack) | agents(stack)] == []
     assert stack.leases(given_back)[-1].end is LeaseEnd.RELEASED
     assert stack.get(given_back).state is State.RUNNING
     with stack.worker("w2"):

@@ -1,5 +1,6 @@
 """What a worker does without being told: recovery, ranks, a clean host; whatever the clock says."""
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from nav_eval_store.clock import ManualClock
 from nav_eval_store.database import Database
 from nav_eval_store.lifecycle import JobKind, State
 from nav_eval_store.messages import Broker
+from nav_eval_store.models import LeaseEnd
 from nav_eval_store.viewing import ORGANISER
 from nav_eval_worker.attendance import attending, sweep
 from nav_eval_worker.beat import Beat
@@ -136,3 +138,31 @@ def test_the_patience_of_a_worker_is_its_leases(stack: Stack, make_shop) -> None
     assert do_next(shop, (JobKind.VALIDATE,))
     (lease,) = stack.leases(submission)
     assert (lease.expires_at - lease.acquired_at).total_seconds() == pytest.approx(30, abs=5)
+
+
+def test_a_worker_waits_for_what_is_in_its_hands(stack: Stack, make_shop) -> None:
+    """Told to stop, it comes to its end only when the episode has, and says that it stopped last of all."""
+
+    def is_slow(pair: ScriptedPair) -> Iterator[Message]:
+        yield READY
+        yield played("a")
+        shop.stopping.set()
+        time.sleep(0.5)
+        yield played("b")
+        yield Ended()
+
+    shop = make_shop(ScriptedRuntime(plays_all, is_slow), look_seconds=0.05)
+    submission = stack.submit(stack.team("ada"))
+    with attending(shop, Hands(shop)):
+        assert shop.stopping.wait(20)
+    assert shop.runtime.pairs[-1].stopped.is_set()
+    assert stack.leases(submission)[-1].end is LeaseEnd.RELEASED
+    assert stack.finished(submission) >= 1
+
+
+def test_a_worker_whose_row_is_gone_registers_again(stack: Stack, make_shop) -> None:
+    shop = make_shop(look_seconds=0.05)
+    with attending(shop, Hands(shop)):
+        with stack.database.begin() as session:
+            session.delete(session.get_one(workers.Worker, "w1"))
+        stack.wait_until(lambda: len(stack.read(workers.alive)) == 1, seconds=10)
