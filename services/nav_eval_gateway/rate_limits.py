@@ -140,7 +140,12 @@ class RateLimitMiddleware:
 
 
 GUESSING: Mapping[str, frozenset[str]] = {
-    "POST": frozenset({"/api/v1/users", "/api/v1/login", "/api/v1/invitations/accept", "/login", "/register"}),
+    "POST": frozenset(
+        {
+            *("/api/v1/users", "/api/v1/login", "/api/v1/invitations/accept"),
+            *("/login", "/register", "/join", "/account/password"),
+        }
+    ),
     "PUT": frozenset({"/api/v1/me/password"}),
 }
 """Requests that try a password, an invitation or a name."""
