@@ -44,6 +44,7 @@ competition:
       limits: {memory_gb: 1, cpus: 1, shm_gb: 0.1, pids: 64, start_seconds: 90, step_seconds: 30}
 """
 FILES = {"benchmarks/room.yaml": BENCHMARK, "competitions/cup.yaml": COMPETITION}
+WHEELS = ROOT / "deploy" / "docker" / "wheels"
 IMAGES = ("postgres", "redis", "gateway", "worker", "simulator", "agent")
 LARGEST = {"gateway": 400e6, "worker": 400e6, "simulator": 700e6}
 
@@ -95,6 +96,10 @@ class Stack:
                     ) from None
                 time.sleep(1)
 
+    def story(self, found: Submission) -> str:
+        """What is needed to understand a failure."""
+        return f"{json.dumps(found.document, indent=1)}\n{self.compose('logs', '--tail=80', 'worker', check=False)}"
+
     def container(self, service: str) -> Any:
         labels = [f"com.docker.compose.project={self.site}", f"com.docker.compose.service={service}"]
         return self.engine.client.containers.list(filters={"label": labels})[0]
@@ -117,7 +122,7 @@ class Stack:
             if until(found) or found.is_final:
                 return found
             if time.monotonic() > last:
-                raise AssertionError(f"{found}\n{self.compose('logs', '--tail=60', 'worker', check=False)}")
+                raise AssertionError(self.story(found))
             time.sleep(0.5)
 
 
@@ -159,13 +164,14 @@ def archive(docker_engine: DockerEngine, stack: Stack, tmp_path_factory: pytest.
         "wheel",
         "-qq",
         "--no-deps",
-        "--no-build-isolation",
+        "--no-index",
+        f"--find-links={WHEELS}",
         "-w",
         str(project / "wheels"),
     ]
     subprocess.run([*wheel, str(ROOT / "sdk")], check=True)
     for name in ("grpcio-", "numpy-", "protobuf-", "typing_extensions-"):
-        for file in (ROOT / "deploy" / "docker" / "wheels").glob(f"{name}[0-9]*.whl"):
+        for file in WHEELS.glob(f"{name}[0-9]*.whl"):
             shutil.copy(file, project / "wheels")
     offline = folder / "Dockerfile"  # this site has no package index
     offline.write_text("FROM nav-eval-base:bookworm\nENV PIP_NO_INDEX=1\n")
@@ -203,7 +209,7 @@ def test_a_team_gets_from_init_to_the_leaderboard(
     verdict_seconds = time.monotonic() - uploaded_at
     print(f"first verdict {verdict_seconds:.1f} s after the upload of {size / 1e6:.0f} MB")
     final = stack.wait(client, again.submission_id, until=lambda found: found.is_final, seconds=300)
-    assert final.status == "completed", final.document
+    assert final.status == "completed", stack.story(final)
 
     board = client.leaderboard("cup", "dev")
     row = next(row for row in board["rows"] if row["team"] == "Team ada")
@@ -234,7 +240,7 @@ def test_killed_workers_and_containers_change_no_score(stack: Stack, archive: Pa
     os.kill(stack.container("worker").attrs["State"]["Pid"], signal.SIGKILL)
     final = stack.wait(client, submission.submission_id, until=lambda found: found.is_final, seconds=400)
     assert killed
-    assert final.status == "completed", final.document
+    assert final.status == "completed", stack.story(final)
     rows = {row["team"]: row["scores"] for row in client.leaderboard("cup", "dev")["rows"]}
     assert rows["Team bob"] == rows["Team ada"]
     label = {"label": f"nav-eval.site={stack.site}"}
