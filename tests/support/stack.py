@@ -46,7 +46,6 @@ class Stack:
             "NAV_EVAL_BROKER": broker or f"filesystem://{folder / 'broker'}",
             "NAV_EVAL_RUNTIME": "process",
             "NAV_EVAL_WORKER_GRACE": "2",
-            "NAV_EVAL_FILMS": "0",
             "NAV_EVAL_FILMS": "0",  # drawing takes longer than all else
         }
         self.database = Database(database)
