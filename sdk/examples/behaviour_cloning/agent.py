@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from policy import Policy
@@ -30,29 +28,16 @@ class ClonedAgent(Agent):
         self._policy = Policy.load(WEIGHTS)
 
     def reset(self, episode: Episode) -> None:
-        self._senses: Senses | None = None
+        self._senses = Senses()
         self._policy.start()
         self._draw = np.random.default_rng(zlib.crc32(episode.episode_id.encode()))
 
     def act(self, observation: Observation) -> str:
-        if self._senses is None:
-            names = observation.texts["categories"].splitlines()
-            self._senses = Senses(observation.episode.object_category or "", names)
-        chances = self._policy.chances(self._senses.numbers(moment_of(observation))) ** SHARPNESS
+        moment = Moment(observation["depth"], observation["pointgoal"])
+        chances = self._policy.chances(self._senses.numbers(moment)) ** SHARPNESS
         action = ACTIONS[int(self._draw.choice(len(ACTIONS), p=chances / chances.sum()))]
         self._senses.acted(action)
         return action
-
-
-def moment_of(observation: Mapping[str, Any]) -> Moment:
-    """GPS is metres forward and to the right of the start."""
-    forward, right = (float(metres) for metres in observation["gps"])
-    return Moment(
-        depth=observation["depth"],
-        semantic=observation["semantic"],
-        position=(right, -forward),
-        yaw=float(observation["compass"][0]),
-    )
 
 
 if __name__ == "__main__":

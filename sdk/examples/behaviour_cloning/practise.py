@@ -1,7 +1,7 @@
 """Practice: the policy walks the training houses itself, and the oracle says at every step what would be best (DAgger).
 
     python practise.py train.yaml --policy policy.npz --out practice.npz
-    python train.py oracle.hdf5 practice.npz --scenes data/cloning/scenes --out policy.npz
+    python train.py oracle.hdf5 practice.npz --out policy.npz
 
 A policy that has only seen an expert's walks has never stood before a wall. Here it gets there by itself and is told
 how to get away. Needs `nav-eval[gym,render]`; nothing of this is at hand in an evaluation.
@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from agent import SHARPNESS, moment_of
+from agent import SHARPNESS
 from policy import Policy
-from senses import ACTIONS, SENSORS, Senses
+from senses import ACTIONS, SENSORS, Moment, Senses
 
 from nav_eval.agents.baselines.oracle import Oracle
 from nav_eval.agents.baselines.registry import BaselineContext
@@ -42,14 +42,13 @@ class Practice:
     def episode(self) -> tuple[Array, Array]:
         """What was sensed, and what the oracle advised."""
         observation, _ = self.env.reset()
-        public = self.env.episode.public
-        self._oracle.reset(public)
+        self._oracle.reset(self.env.episode.public)
         self._policy.start()
         self._shown, self._ignored = False, 0
-        senses = Senses(public.object_category or "", observation["categories"].splitlines())
+        senses = Senses()
         numbers, advice, over = [], [], False
         while not over:
-            numbers.append(senses.numbers(moment_of(observation)))
+            numbers.append(senses.numbers(Moment(observation["depth"], observation["pointgoal"])))
             advice.append(self._oracle.advise())
             action = self._action(numbers[-1], advice[-1], step=len(advice))
             senses.acted(action)
@@ -88,8 +87,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("benchmark", type=Path, help="the training houses")
     parser.add_argument("--policy", type=Path, default=Path("policy.npz"))
     parser.add_argument("--out", type=Path, default=Path("practice.npz"))
-    parser.add_argument("--episodes", type=int, default=120)
-    parser.add_argument("--steps", type=int, default=160, help="at most so many per episode")
+    parser.add_argument("--episodes", type=int, default=100)
+    parser.add_argument("--steps", type=int, default=120, help="at most so many per episode")
     parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args()
 

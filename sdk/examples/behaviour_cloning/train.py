@@ -1,6 +1,6 @@
 """Behaviour cloning: from exported demonstrations to `policy.npz`, in minutes on two cores.
 
-    python train.py oracle.hdf5 --scenes data/cloning/scenes --out policy.npz
+    python train.py oracle.hdf5 --out policy.npz
 
 Needs `torch` (the CPU build will do), `h5py` and `numpy`.
 """
@@ -8,7 +8,6 @@ Needs `torch` (the CPU build will do), `h5py` and `numpy`.
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -55,7 +54,7 @@ def main() -> None:
     options = _options()
     torch.manual_seed(options.seed)
     torch.set_num_threads(1)  # the matrices are small: a second thread costs more than it brings
-    demonstrations = [demo for file in options.files for demo in read(file, options.scenes)]
+    demonstrations = [demo for file in options.files for demo in read(file)]
     steps = sum(len(demo.actions) for demo in demonstrations)
     print(f"{len(demonstrations)} demonstrations, {steps} steps")
     model = train(demonstrations, epochs=options.epochs)
@@ -63,7 +62,7 @@ def main() -> None:
     print(f"{options.out}: {options.out.stat().st_size / 1000:.0f} kB")
 
 
-def read(file: Path, scenes: Path) -> Iterator[Demonstration]:
+def read(file: Path) -> Iterator[Demonstration]:
     """The demonstrations of an export (`nav-eval export --format hdf5`), or what practise.py wrote."""
     if file.suffix == ".npz":
         with np.load(file, allow_pickle=False) as kept:
@@ -72,25 +71,17 @@ def read(file: Path, scenes: Path) -> Iterator[Demonstration]:
         return
     with h5py.File(file) as data:
         for demo in data["data"].values():
-            head = json.loads(demo.attrs["head"])
-            yield _demonstration(demo, Senses(head["object_category"], categories(scenes / head["scene_id"])))
+            yield _demonstration(demo)
 
 
-def _demonstration(demo: Any, senses: Senses) -> Demonstration:  # noqa: ANN401 - h5py has no types
-    depth, semantic = (demo["obs"][name][()] for name in ("depth", "semantic"))
+def _demonstration(demo: Any) -> Demonstration:  # noqa: ANN401 - h5py has no types
+    senses = Senses()
     actions = demo["action_index"][()]
     numbers = []
-    for step, (forward, left, _, yaw) in enumerate(demo["states"][()].tolist()):
-        moment = Moment(depth[step], semantic[step], position=(-left, -forward), yaw=yaw)
-        numbers.append(senses.numbers(moment))
-        senses.acted(ACTIONS[actions[step]])
+    for depth, goal, action in zip(demo["obs/depth"][()], demo["obs/pointgoal"][()], actions):
+        numbers.append(senses.numbers(Moment(depth, goal)))
+        senses.acted(ACTIONS[action])
     return Demonstration(np.array(numbers, np.float32), actions)
-
-
-def categories(scene: Path) -> list[str]:
-    """Names by number, as the `categories` sensor gives them; the training houses come with their annotation."""
-    annotation = json.loads(scene.with_suffix(".semantics.json").read_text())
-    return ["", *(name for name in annotation["categories"] if name)]
 
 
 def train(demonstrations: Sequence[Demonstration], *, epochs: int, batch: int = 16, rate: float = 2e-3) -> Cloner:
@@ -141,9 +132,8 @@ def save(model: Cloner, path: Path) -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", type=Path, help="exports of nav-eval (.hdf5), practice (.npz)")
-    parser.add_argument("--scenes", type=Path, required=True, help="the folder of the training houses")
     parser.add_argument("--out", type=Path, default=Path("policy.npz"))
-    parser.add_argument("--epochs", type=int, default=30)
+    parser.add_argument("--epochs", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args()
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,20 +10,18 @@ import h5py
 import numpy as np
 import pytest
 import senses
-from rooms import room_scene
 from typer.testing import CliRunner
 
 from nav_eval.cli import app
 from nav_eval.config import load_benchmark
 from nav_eval.envs import NavEnv
 from nav_eval.evaluation.runs import compare_runs, load_run, metric_directions
-from nav_eval.scene.semantics import write_semantics
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 EXAMPLE = Path(__file__).parents[3] / "sdk/examples/behaviour_cloning"
 NEEDS_TORCH = "training needs PyTorch: pip install 'nav-eval[learn]'"
-SENSORS = "depth,semantic"
+SENSORS = "depth,pointgoal"
 
 
 def nav_eval(*words: str) -> str:
@@ -34,18 +31,9 @@ def nav_eval(*words: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def house(room_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The room of tests/conftest.py with its annotation, as training houses come with theirs."""
-    folder = tmp_path_factory.mktemp("house")
-    shutil.copytree(room_data, folder, dirs_exist_ok=True)
-    write_semantics(room_scene().semantics, folder / "room.semantics.json")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def room(house: Path) -> list[str]:
-    """What puts a benchmark into the room."""
-    return [f"dataset.data_path={house / 'val.json.gz'}", f"dataset.scene_path={house}"]
+def room(room_data: Path) -> list[str]:
+    """What puts a benchmark into the room of tests/conftest.py."""
+    return [f"dataset.data_path={room_data / 'val.json.gz'}", f"dataset.scene_path={room_data}"]
 
 
 @pytest.fixture(scope="module")
@@ -57,12 +45,12 @@ def demonstrations(room: list[str], tmp_path_factory: pytest.TempPathFactory) ->
     return exported
 
 
-def test_training_learns_what_it_is_shown(demonstrations: Path, house: Path, capsys: pytest.CaptureFixture) -> None:
+def test_training_learns_what_it_is_shown(demonstrations: Path, capsys: pytest.CaptureFixture) -> None:
     torch, train = pytest.importorskip("torch", reason=NEEDS_TORCH), pytest.importorskip("train")
 
     torch.manual_seed(0)
     torch.set_num_threads(1)
-    shown = list(train.read(demonstrations, house))
+    shown = list(train.read(demonstrations))
     model = train.train(shown, epochs=60, batch=2, rate=5e-3)
     losses = [float(line.split()[3]) for line in capsys.readouterr().out.splitlines()]
     assert losses[-1] < losses[0] / 3
@@ -73,11 +61,11 @@ def test_training_learns_what_it_is_shown(demonstrations: Path, house: Path, cap
     assert np.mean(chosen == wanted) > commonest + 0.1
 
 
-def test_numpy_says_what_pytorch_says(demonstrations: Path, house: Path, tmp_path: Path) -> None:
+def test_numpy_says_what_pytorch_says(demonstrations: Path, tmp_path: Path) -> None:
     torch, train = pytest.importorskip("torch", reason=NEEDS_TORCH), pytest.importorskip("train")
     from policy import Policy
 
-    (demo, *_) = train.read(demonstrations, house)
+    (demo, *_) = train.read(demonstrations)
     model = train.Cloner(demo.numbers.shape[1]).eval()
     train.save(model, tmp_path / "policy.npz")
     policy = Policy.load(tmp_path / "policy.npz")
@@ -87,27 +75,26 @@ def test_numpy_says_what_pytorch_says(demonstrations: Path, house: Path, tmp_pat
     assert np.abs(ours - theirs).max() < 2e-3  # the weights are kept with half the digits
 
 
-def test_the_agent_sees_what_training_saw(demonstrations: Path, room: list[str], house: Path, tmp_path: Path) -> None:
+def test_the_agent_sees_what_training_saw(demonstrations: Path, room: list[str], tmp_path: Path) -> None:
     """The same numbers from exported pictures and from the evaluator's sensors."""
     train = pytest.importorskip("train", reason=NEEDS_TORCH)
-    from agent import moment_of
-
     with h5py.File(demonstrations) as file:
         head = json.loads(file["data/demo_0"].attrs["head"])
-    (demo, *_) = train.read(demonstrations, house)
+    (demo, *_) = train.read(demonstrations)
     benchmark = load_benchmark(str(EXAMPLE / "train.yaml"), overrides=room, environ={})
     env = NavEnv(benchmark, sensors=list(senses.SENSORS), cache=tmp_path / "cache")
     observation, _ = env.reset(options={"episode_id": head["episode_id"]})
-    told = senses.Senses(head["object_category"], observation["categories"].splitlines())
+    told = senses.Senses()
     for numbers, action in zip(demo.numbers, demo.actions, strict=True):
-        assert np.allclose(told.numbers(moment_of(observation)), numbers, atol=1e-4)
+        moment = senses.Moment(observation["depth"], observation["pointgoal"])
+        assert np.allclose(told.numbers(moment), numbers, atol=1e-4)
         told.acted(senses.ACTIONS[action])
         observation, *_ = env.step(int(action))
     env.close()
 
 
 def test_practice_is_led_by_the_learner_and_labelled_by_the_oracle(
-    room: list[str], house: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    room: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     train = pytest.importorskip("train", reason=NEEDS_TORCH)
     import practise
@@ -128,7 +115,7 @@ def test_practice_is_led_by_the_learner_and_labelled_by_the_oracle(
     _, advice = practice.episode()
     practice.env.close()
     assert np.flatnonzero(advice == senses.ACTIONS.index("stop")).tolist() == [len(advice) - 1]
-    (read,) = train.read(tmp_path / "practice.npz", house)
+    (read,) = train.read(tmp_path / "practice.npz")
     assert np.array_equal(read.numbers, numbers)
 
 

@@ -6,96 +6,72 @@ from pathlib import Path
 import numpy as np
 import pytest
 from policy import NAMES, Policy
-from senses import ACTIONS, COLUMNS, FAR, HIGH, RING, WIDE, Moment, Senses, mirrored, sampled
+from senses import ACTIONS, COLUMNS, FAR, GRID, RING, Moment, Senses, mirrored, sampled
 
 EXAMPLE = Path(__file__).parents[3] / "sdk/examples/behaviour_cloning"
-CATEGORIES = ["", "table", "mirror", "door"]
-MIRROR = CATEGORIES.index("mirror")
 
-LOW, AHEAD, TARGET = slice(0, COLUMNS), slice(COLUMNS, 2 * COLUMNS), slice(2 * COLUMNS, 3 * COLUMNS)
-OPENNESS = slice(4 * COLUMNS, 4 * COLUMNS + RING)
-VISITED = slice(4 * COLUMNS + RING, 4 * COLUMNS + 2 * RING)
-PLACE = slice(4 * COLUMNS + 2 * RING, 4 * COLUMNS + 2 * RING + 4)
+LOW, AHEAD = slice(0, COLUMNS), slice(COLUMNS, 2 * COLUMNS)
+OPENNESS = slice(2 * COLUMNS, 2 * COLUMNS + RING)
+VISITED = slice(2 * COLUMNS + RING, 2 * COLUMNS + 2 * RING)
+GOAL = slice(2 * COLUMNS + 2 * RING, 2 * COLUMNS + 2 * RING + 4)
 BLOCKED = -2
 
 
-def moment(
-    *,
-    depth: float = 2.0,
-    seen: slice = slice(0, 0),
-    scale: int = 1,
-    position: tuple[float, float] = (0.0, 0.0),
-    yaw: float = 0.0,
-) -> Moment:
-    """A flat wall ahead, with a mirror in some columns."""
-    wall = np.full((HIGH * scale, WIDE * scale), depth, np.float32)
-    ids = np.zeros(wall.shape, np.int32)
-    ids[:, slice(seen.start * scale, seen.stop * scale)] = MIRROR
-    return Moment(wall, ids, position, yaw)
-
-
-def senses() -> Senses:
-    return Senses("mirror", CATEGORIES)
+def moment(*, wall: float = 2.0, distance: float = 10.0, left: float = 0.0, size: int = GRID) -> Moment:
+    """A flat wall ahead; the goal so many metres away, so many degrees to the left."""
+    goal = np.array([distance, math.radians(left)], np.float32)
+    return Moment(np.full((size, size), wall, np.float32), goal)
 
 
 def test_pictures_of_any_size_say_the_same() -> None:
-    small = senses().numbers(moment(seen=slice(0, 16)))
-    assert np.array_equal(small, senses().numbers(moment(seen=slice(0, 16), scale=10)))
-    assert sampled(np.zeros((366, 366, 1))).shape == (HIGH, WIDE)
+    assert np.array_equal(Senses().numbers(moment()), Senses().numbers(moment(size=256)))
+    assert sampled(np.zeros((366, 480, 1))).shape == (GRID, GRID)
 
 
 def test_depth_is_near_or_far() -> None:
-    near, hole = senses().numbers(moment(depth=1.0)), senses().numbers(moment(depth=0.0))
+    near, hole = Senses().numbers(moment(wall=1.0)), Senses().numbers(moment(wall=0.0))
     assert near[LOW] == pytest.approx(1.0 / FAR)
     assert near[AHEAD] == pytest.approx(1.0 / FAR)
     assert hole[LOW] == pytest.approx(1.0)  # nothing there: far away
 
 
-def test_only_the_thing_to_find_counts() -> None:
-    assert senses().numbers(moment(seen=slice(0, WIDE)))[TARGET] == pytest.approx(1.0)
-    assert not Senses("table", CATEGORIES).numbers(moment(seen=slice(0, WIDE)))[TARGET].any()
-    assert not Senses("unheard of", CATEGORIES).numbers(moment(seen=slice(0, WIDE)))[TARGET].any()
-
-
-def test_a_thing_once_seen_is_remembered_where_it_is() -> None:
-    walk = senses()
-    walk.numbers(moment(seen=slice(28, 36), depth=2.0))  # straight ahead
-    known, distance, ahead, left = walk.numbers(moment(depth=4.0, yaw=math.radians(90)))[PLACE]
-    assert known == 1.0
-    assert distance * FAR == pytest.approx(2.0, abs=0.1)
-    assert (ahead, left) == pytest.approx((0.0, -1.0), abs=0.05)  # to the right now
+def test_the_goal_is_told_from_afar_and_at_hand() -> None:
+    assert Senses().numbers(moment(distance=2.5, left=90))[GOAL] == pytest.approx([0.5, 1.0, 0.0, 1.0], abs=1e-6)
+    assert Senses().numbers(moment(distance=0.1))[GOAL] == pytest.approx([0.02, 0.1, 1.0, 0.0])
 
 
 def test_open_ways_are_remembered_while_it_is_near() -> None:
-    walk = senses()
-    walk.numbers(moment(depth=5.0))
-    turned = walk.numbers(moment(depth=1.0, yaw=math.radians(90)))[OPENNESS]
+    walk = Senses()
+    walk.numbers(moment(wall=5.0))
+    for _ in range(9):  # to the left, by 90° in all
+        walk.acted("turn_left")
+    turned = walk.numbers(moment(wall=1.0, left=-90))[OPENNESS]
     assert turned[0] == pytest.approx(1.0 / FAR)  # ahead is a wall now
-    assert turned[-3] == pytest.approx(1.0)  # what was ahead is three turns to the right
+    assert turned[-3] == pytest.approx(1.0)  # what was ahead is to the right
     assert turned[6] == pytest.approx(-0.2)  # nobody looked back
-    away = walk.numbers(moment(depth=1.0, yaw=math.radians(90), position=(-3.0, 0.0)))[OPENNESS]
-    assert away[-3] == pytest.approx(-0.2)
+    elsewhere = walk.numbers(moment(wall=1.0, left=-90, distance=7.0))[OPENNESS]
+    assert elsewhere[-3] == pytest.approx(-0.2)
 
 
 def test_where_it_has_been_is_behind_it() -> None:
-    walk = senses()
+    walk = Senses()
     for step in range(20):
-        numbers = walk.numbers(moment(position=(0.0, -0.25 * step)))
+        numbers = walk.numbers(moment(distance=10.0 - 0.25 * step))
     assert numbers[VISITED][6] == 1.0
     assert numbers[VISITED][0] == 0.0
 
 
 def test_a_blocked_step_is_felt() -> None:
-    walk = senses()
+    walk = Senses()
     walk.numbers(moment())
     walk.acted("move_forward")
     assert walk.numbers(moment())[BLOCKED] == 1.0
     walk.acted("move_forward")
-    assert walk.numbers(moment(position=(0.0, -0.25)))[BLOCKED] == 0.0
+    assert walk.numbers(moment(distance=9.75))[BLOCKED] == 0.0
 
 
 def test_the_mirror_turns_left_into_right() -> None:
-    left, right = (senses().numbers(moment(seen=where)) for where in (slice(0, 8), slice(WIDE - 8, WIDE)))
+    left, right = (Senses().numbers(moment(left=degrees)) for degrees in (30, -30))
     assert np.allclose(mirrored(left), right)
     many = np.random.default_rng(0).random((5, len(left))).astype(np.float32)
     assert np.array_equal(mirrored(mirrored(many)), many)
@@ -105,7 +81,7 @@ def test_the_shipped_weights_fit_the_senses() -> None:
     file = EXAMPLE / "policy.npz"
     assert file.stat().st_size < 1_000_000
     policy = Policy.load(file)
-    numbers = senses().numbers(moment())
+    numbers = Senses().numbers(moment())
     assert policy.inputs == len(numbers)
     chances = policy.chances(numbers)
     assert chances.shape == (len(ACTIONS),)
