@@ -1,0 +1,39 @@
+"""A real worker leaves films, and the page of the site plays them."""
+
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from nav_eval.evaluation.replay.model import decode_replay
+from nav_eval_store import places
+from nav_eval_store.settings import StoreSettings
+from support.gateway import Server, gateway_settings, replace, serving
+from support.stack import Stack
+
+pytestmark = pytest.mark.integration
+
+
+def test_films_of_a_run_are_on_the_replay_page(make_stack: Callable[..., Stack]) -> None:
+    stack = make_stack("sqlite", visibility={"replays": "public", "scores": "public", "episodes": "public"})
+    submission = stack.submit(stack.team("ada"))
+    first = places.film(submission, "a")
+    with stack.worker("w1", NAV_EVAL_FILMS="2"):
+        stack.completed(submission)
+        stack.wait_until(lambda: stack.blobs.exists(first), seconds=90, what="a film")
+    replay = decode_replay(stack.blobs.get(first), where="the film")
+    assert replay.differences == []
+    assert len(replay.floors) == 1
+    settings = gateway_settings(stack.folder, database=stack.environment["NAV_EVAL_DATABASE"])
+    store = StoreSettings(database=stack.environment["NAV_EVAL_DATABASE"], blobs=stack.environment["NAV_EVAL_BLOBS"])
+    with serving(replace(settings, store=store)) as server:
+        check_page(server, f"/submissions/{submission}/replay", last_step=replay.last_step)
+
+
+def check_page(server: Server, path: str, *, last_step: int) -> None:
+    with httpx.Client(base_url=server.url, headers={"Accept": "text/html"}, params={"episode": "a"}) as client:
+        page = client.get(path)
+        assert page.status_code == 200
+        assert "Go to the table, then to the chair." in page.text
+        assert len(client.get(f"{path}/data").json()["steps"]) == last_step + 1
+        assert client.get(path, params={"episode": "d"}).status_code == 200  # without a film: a sketch
