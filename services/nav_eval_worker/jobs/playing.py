@@ -67,6 +67,8 @@ class Play:
         self.ready: Ready | None = None
         self.words = b""
         """All that the agent printed, as far as it was heard."""
+        self.last_words = b""
+        """What it printed after its last episode was told."""
         self.failure: AgentFailure | None = None
         """Why it ended, once `episodes` has; None if everything was played."""
         self._hold = hold
@@ -78,7 +80,7 @@ class Play:
             self.words = (self.words + words)[:MOST_WORDS]
             match message:
                 case Ended():
-                    ended = message
+                    ended, self.last_words = message, words
                 case Played(line=line):
                     yield Finished(self._with_true_cause(bytes(line)), words)
                 case _:

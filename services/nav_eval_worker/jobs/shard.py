@@ -49,6 +49,7 @@ class _Sitting:
         self._shop, self._hold, self._brief = shop, hold, brief
         self.answered = False  #: the agent was ready to play
         self.completed = 0  #: episodes that came to their end
+        self._last: tuple[str, bytes] | None = None  # the newest episode and its log
 
     def play(self, benchmark: BenchmarkConfig, episode_ids: list[str]) -> AgentFailure | None:
         """Why it ended; None when everything was played."""
@@ -67,8 +68,11 @@ class _Sitting:
             if finished is not None:
                 self._record(finished)
                 self._stop_if_asked()
+        words = play.last_words + play.pair.take_log()
         if play.failure is not None and play.ready is None:  # how it starts otherwise, the canary has shown
-            self._shop.blobs.put(places.agent_log(self._brief.submission_id), play.pair.take_log())
+            self._shop.blobs.put(places.agent_log(self._brief.submission_id), words)
+        elif words and self._last is not None:  # printed in its last episode, but read a moment late
+            self._shop.blobs.put(places.episode_log(self._brief.submission_id, self._last[0]), self._last[1] + words)
 
     def _record(self, finished: Finished) -> None:
         """Blobs first: a row that names one can be trusted."""
@@ -80,6 +84,7 @@ class _Sitting:
             self._shop.blobs.put(places.episode_log(submission, episode), words)
         self._shop.insist(lambda session: work.record_episode(session, self._hold.lease, line, replay_key=replay.key))
         self.completed += outcome.cause is None
+        self._last = episode, words
 
     def _stop_if_asked(self) -> None:
         if self._shop.stopping.is_set():

@@ -79,13 +79,13 @@ def test_the_oracle_runs_without_an_image_and_is_an_upper_bound(make_stack) -> N
 
 
 REFUSED = {
-    "no image": (b"this is no tar" * 100, Cause.IMAGE_INVALID, "archive"),
+    "no-image": (b"this is no tar" * 100, Cause.IMAGE_INVALID, "archive"),
     "exits": (image_archive("raise SystemExit(3)"), Cause.AGENT_CRASH, "exit code 3"),
-    "never serves": (image_archive("import time; time.sleep(60)"), Cause.AGENT_START_TIMEOUT, "after 8 s"),
-    "no program": (image_archive(command=("no-such-program",)), Cause.AGENT_CRASH, "no-such-program"),
-    "wrong action": (image_archive(agent_source("return 'fly'")), Cause.PROTOCOL_ERROR, "fly"),
+    "never-serves": (image_archive("import time; time.sleep(60)"), Cause.AGENT_START_TIMEOUT, "after 8 s"),
+    "no-program": (image_archive(command=("no-such-program",)), Cause.AGENT_CRASH, "no-such-program"),
+    "wrong-action": (image_archive(agent_source("return 'fly'")), Cause.PROTOCOL_ERROR, "fly"),
     "hangs": (image_archive(agent_source("time.sleep(60)")), Cause.AGENT_TIMEOUT, "No reply"),
-    "no memory": (
+    "no-memory": (
         image_archive(agent_source("print('MemoryError', flush=True); os._exit(1)")),
         Cause.AGENT_OOM,
         "exit code 1",

@@ -36,6 +36,7 @@ def test_a_submission_goes_all_the_way(stack: Stack, make_shop) -> None:
     assert stack.scores(submission)["tar"][0] == 0.5
     assert ended.provenance["usage"]["memory_bytes"] == 1000
     assert stack.blobs.get(places.episode_log(submission, "b")) == b"words\n"
+    assert stack.blobs.get(places.episode_log(submission, "d")) == b"words\n" * 3  # with what came after the end
     assert stack.blobs.get(places.replay(submission, "c")).startswith(b'{"episode_id":"c"')
 
 
