@@ -41,7 +41,6 @@ class Cookies:
     def __init__(self, settings: GatewaySettings) -> None:
         self._https = settings.is_https
         self._key = settings.secret_key.encode()
-        self._lifetime = settings.session_lifetime
         self.session_name = settings.session_cookie
 
     def _name(self, name: str) -> str:

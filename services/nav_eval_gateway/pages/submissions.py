@@ -129,7 +129,7 @@ def _context(visit: Visit, submission_id: UUID) -> dict[str, Any]:
             "shows_episodes": sight.shows("episodes"),
             "shows_logs": sight.shows("logs"),
             "log": _log(services.blobs, sight, found) if sight.shows("logs") else None,
-            "artifacts": _artifacts(visit, submission_id),
+            "artifacts": _artifacts(visit, submission_id) if answer.status.is_final else [],
             "usage": (sight.submission.provenance or {}).get("usage") if owner else None,
             "advice": _advice(visit, answer.cause, answer.advice),
             "limits": phase.config.limits,
