@@ -2,6 +2,7 @@
 
 import threading
 
+NEWEST = 64 << 10
 CUT = "\n… {:,} bytes left out …\n"
 
 
@@ -12,10 +13,12 @@ class CappedLog:
         self._head_limit = limit // 2
         self._tail_limit = limit - self._head_limit
         self._lock = threading.Lock()
+        self._newest = bytearray()  # stays when the rest is taken: it says why a process ended
         self._clear()
 
     def write(self, data: bytes) -> None:
         with self._lock:
+            self._newest = (self._newest + data[-NEWEST:])[-NEWEST:]
             room = self._head_limit - len(self._head)
             self._head += data[:room]
             self._tail += data[room:]
@@ -31,10 +34,10 @@ class CappedLog:
             self._clear()
             return taken
 
-    def last_words(self, size: int) -> bytes:
-        """The newest bytes; they stay."""
+    def last_words(self, size: int = NEWEST) -> bytes:
+        """The newest bytes, whether or not they were taken."""
         with self._lock:
-            return bytes(self._head + self._tail)[-size:]
+            return bytes(self._newest[-size:])
 
     def _clear(self) -> None:
         self._head, self._tail, self._dropped = bytearray(), bytearray(), 0
