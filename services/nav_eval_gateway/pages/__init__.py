@@ -34,6 +34,7 @@ ROUTERS: tuple[APIRouter, ...] = (
 
 def install(app: FastAPI, settings: GatewaySettings) -> None:
     """Add the pages; after the API's own handlers of refusals."""
+    app.add_middleware(refusals.ProblemPages)
     app.add_middleware(UploadBridge, settings=settings)
     app.state.board_shelf = boards.BoardShelf()
     app.state.film_shelf = replays.FilmShelf()

@@ -1,17 +1,24 @@
-"""How a refusal looks in a browser: as a page, or as a sentence above the form that was refused."""
+"""How a refusal looks in a browser: as a page, or as a sentence above the form that was refused.
+
+What handlers refuse is shown with the reader's own frame around it (`install`). What is refused before a handler is
+reached, or after one has failed (too often, too large, a bug of ours), comes as a problem out of the layers around
+the application; `ProblemPages` turns that into a plain page, without asking the database anything.
+"""
 
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
 from fastapi import FastAPI
+from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nav_eval_gateway.pages import origins
 from nav_eval_gateway.pages.errors import FormForged, LoginNeeded
-from nav_eval_gateway.pages.visiting import address, visit
-from nav_eval_gateway.problems import title_of
+from nav_eval_gateway.pages.visiting import Visit, address, strangers_visit, visit
+from nav_eval_gateway.problems import MEDIA_TYPE, title_of
 
 Handler = Callable[[Request, Exception], Any]
 
@@ -43,15 +50,61 @@ async def _shown(request: Request, error: Exception, said: Response) -> Response
     form = origins.path_of_referer(request, visiting.services.settings, otherwise="")
     if request.method == "POST" and said.status_code < 500 and form and not isinstance(error, FormForged):
         return visiting.go(form, detail, kind="bad")
-    page = visiting.page(
-        "refusal.html.j2",
-        status=said.status_code,
-        title=title_of(said.status_code),
-        code=said.status_code,
-        detail=detail,
-        request_id=request.scope.get("nav_eval.request_id"),
-    )
+    page = _page(visiting, said.status_code, detail)
     for name in ("retry-after", "allow"):
         if name in said.headers:
             page.headers[name] = said.headers[name]
     return page
+
+
+def _page(visiting: Visit, status: int, detail: str) -> HTMLResponse:
+    return visiting.page(
+        "refusal.html.j2",
+        status=status,
+        title=title_of(status),
+        code=status,
+        detail=detail,
+        request_id=visiting.request.scope.get("nav_eval.request_id"),
+    )
+
+
+class ProblemPages:
+    """The outermost layer but one: problems that no handler has seen."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not _wants_page(Request(scope)):
+            await self._app(scope, receive, send)
+            return
+        start: Message | None = None
+        body = b""
+
+        async def send_page(message: Message) -> None:
+            nonlocal start, body
+            if message["type"] == "http.response.start" and _is_problem(message):
+                start = message
+            elif start is None:
+                await send(message)
+            else:
+                body += message.get("body", b"")
+                if not message.get("more_body", False):
+                    for shown in _problem_page(scope, start, body):
+                        await send(shown)
+
+        await self._app(scope, receive, send_page)
+
+
+def _is_problem(start: Message) -> bool:
+    return MutableHeaders(scope=start).get("content-type", "").startswith(MEDIA_TYPE)
+
+
+def _problem_page(scope: Scope, start: Message, problem: bytes) -> tuple[Message, Message]:
+    """The same answer, for people; its other headers stay."""
+    visiting = strangers_visit(Request(scope))
+    page = _page(visiting, start["status"], str(msgspec.json.decode(problem)["detail"]))
+    headers = MutableHeaders(scope=start)
+    for name in ("content-type", "content-length", "content-security-policy", "cache-control"):
+        headers[name] = page.headers[name]
+    return start, {"type": "http.response.body", "body": bytes(page.body)}

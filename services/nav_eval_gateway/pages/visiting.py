@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, TypeVar
 from urllib.parse import urlencode
 
@@ -124,18 +124,26 @@ def protected(response: HTMLResponse) -> HTMLResponse:
 
 
 async def visit(request: Request) -> Visit:
+    stranger = strangers_visit(request)
+    secret = stranger.cookies.session(request)
+    if secret is None:
+        return stranger
+    caller, organises = await run_in_threadpool(_caller, stranger.services, secret)
+    request.scope["nav_eval.user"] = caller.user
+    return replace(stranger, caller=caller, organises=organises)
+
+
+def strangers_visit(request: Request) -> Visit:
+    """Whoever it is: without a look at the database."""
     services: Services = request.app.state.services
     cookies = Cookies(services.settings)
     theme = cookies.theme(request)
-    secret = cookies.session(request)
-    caller, organises = await run_in_threadpool(_caller, services, secret) if secret else (ANYBODY, False)
-    request.scope["nav_eval.user"] = caller.user
     return Visit(
         request=request,
         services=services,
         cookies=cookies,
-        caller=caller,
-        organises=organises,
+        caller=ANYBODY,
+        organises=False,
         t=words(chosen_language(cookies.language(request), request.headers.get("accept-language", ""))),
         theme=theme if theme in THEMES else "",
     )

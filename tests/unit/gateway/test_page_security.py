@@ -144,6 +144,8 @@ def test_guessing_passwords_is_slowed_down(tmp_path: Any) -> None:
     assert answers[0].status_code == 401
     assert answers[-1].status_code == 429
     assert int(answers[-1].headers["retry-after"]) > 0
+    assert "<h1>Too often</h1>" in answers[-1].text
+    assert answers[-1].headers["x-frame-options"] == "DENY"
 
 
 def test_wrong_passwords_say_nothing_about_names(surf: Surf) -> None:
@@ -336,6 +338,18 @@ def test_changing_the_password_ends_all_other_sessions(surf: Surf, server: Serve
         assert other.get("/account").status_code == 303
     with server.database.read() as session:
         assert len(tokens.tokens_of(session, users.user_named(session, "carl"), kind=TokenKind.SESSION)) == 1
+
+
+def test_a_bug_of_ours_is_a_page_that_says_nothing(surf: Surf, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr("nav_eval_store.competitions.listing", broken)
+    answer = surf.get("/")
+    assert answer.status_code == 500
+    assert "<h1>Our mistake</h1>" in answer.text
+    assert "secret detail" not in answer.text
+    assert "script-src 'self'" in answer.headers["content-security-policy"]
 
 
 def test_scripts_get_problems_and_browsers_get_pages(server: Server) -> None:
