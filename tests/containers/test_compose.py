@@ -40,6 +40,7 @@ competition:
     - name: dev
       benchmark: room
       shards: 2
+      verify: none  # the worker's image has no simulator to replay with
       quota: {per_day: 100, concurrent: 4}
       limits: {memory_gb: 1, cpus: 1, shm_gb: 0.1, pids: 64, start_seconds: 90, step_seconds: 30}
 """
@@ -216,7 +217,7 @@ def test_a_team_gets_from_init_to_the_leaderboard(
     at_home = evaluated_at_home(archive.parent / "agent", room_data, tmp_path)
     shown = {key: value for key, value in row["scores"].items() if key in at_home}
     assert shown == {key: at_home[key] for key in shown}
-    assert shown
+    assert shown, f"{sorted(row['scores'])} and {sorted(at_home)} have nothing in common"
 
 
 def evaluated_at_home(project: Path, room_data: Path, tmp_path: Path) -> dict[str, Any]:
@@ -229,7 +230,7 @@ def evaluated_at_home(project: Path, room_data: Path, tmp_path: Path) -> dict[st
     report = EvaluationOrchestrator(cache=tmp_path / "cache").run_benchmark(
         benchmark, agent=agent, out=tmp_path / "run"
     )
-    return dict(report.scores)
+    return {name: statistics.mean for name, statistics in report.aggregated.items()}
 
 
 def test_killed_workers_and_containers_change_no_score(stack: Stack, archive: Path, tmp_path: Path) -> None:
@@ -243,8 +244,9 @@ def test_killed_workers_and_containers_change_no_score(stack: Stack, archive: Pa
     assert final.status == "completed", stack.story(final)
     rows = {row["team"]: row["scores"] for row in client.leaderboard("cup", "dev")["rows"]}
     assert rows["Team bob"] == rows["Team ada"]
+    stack.compose("restart", "worker")  # workers sweep their host when they start, and every ten minutes
     label = {"label": f"nav-eval.site={stack.site}"}
-    last = time.monotonic() + 90
+    last = time.monotonic() + 60
     while stack.engine.client.containers.list(all=True, filters=label) and time.monotonic() < last:
         time.sleep(1)
     assert stack.engine.client.containers.list(all=True, filters=label) == []
