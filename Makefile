@@ -25,6 +25,7 @@ demo: $(READY)  ## the main job, on this machine, without Docker
 
 test: $(READY)  ## every test there is
 	deploy/host-packages.sh $(TEST_PACKAGES)
+	$(BIN)/python -c 'import torch' 2>/dev/null || $(BIN)/pip install --quiet --constraint constraints.txt --editable '.[learn]'
 	$(BIN)/pytest --numprocesses 2 --dist loadgroup --cov --cov-report=term $(ARGS)
 
 unit: $(READY)  ## the everyday loop: under a minute
@@ -44,7 +45,7 @@ bench: $(READY)  ## ratios in one run, written to bench/results.json
 	$(BIN)/python -m bench $(ARGS)
 
 lock: $(READY)  ## write down the versions that are installed now
-	$(BIN)/pip freeze --exclude-editable | grep -v '^-e' > constraints.txt
+	$(BIN)/pip freeze --exclude-editable | grep -v '^-e' | sed 's/+cpu$$//' > constraints.txt
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache htmlcov
