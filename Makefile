@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SYSTEM_PACKAGES := python3-venv libegl1 libgl1-mesa-dri
-TEST_PACKAGES := postgresql chromium=chromium node=nodejs npm=npm redis-server=redis-server dockerd=docker.io docker=docker.io debootstrap=debootstrap zstd=zstd iptables=iptables docker-compose=docker-compose
+TEST_PACKAGES := postgresql chromium=chromium node=nodejs npm=npm redis-server=redis-server
+CONTAINER_PACKAGES := dockerd=docker.io docker=docker.io debootstrap=debootstrap zstd=zstd iptables=iptables docker-compose=docker-compose
 READY := $(VENV)/.ready
 
-.PHONY: setup secrets demo test unit lint format bench lock clean
+.PHONY: setup secrets demo test containers unit lint format bench lock clean
 
 setup: $(READY)  ## install everything
 
@@ -23,10 +24,14 @@ secrets:  ## passwords of a new installation, once, into deploy/secrets
 demo: $(READY)  ## the main job, on this machine, without Docker
 	$(BIN)/nav-eval demo $(ARGS)
 
-test: $(READY)  ## every test there is
+test: $(READY)  ## every test but those of containers
 	deploy/host-packages.sh $(TEST_PACKAGES)
 	$(BIN)/python -c 'import torch' 2>/dev/null || $(BIN)/pip install --quiet --constraint constraints.txt --editable '.[learn]'
-	$(BIN)/pytest --numprocesses 2 --dist loadgroup --cov --cov-report=term $(ARGS)
+	$(BIN)/pytest --numprocesses 2 --dist loadgroup -m 'not docker' --cov --cov-report=term $(ARGS)
+
+containers: $(READY)  ## images, Compose and isolation, on a private Docker engine (root)
+	deploy/host-packages.sh $(TEST_PACKAGES) $(CONTAINER_PACKAGES)
+	$(BIN)/pytest tests/containers $(ARGS)
 
 unit: $(READY)  ## the everyday loop: under a minute
 	$(BIN)/pytest --numprocesses 2 -m 'not integration and not browser and not docker and not slow' $(ARGS)
