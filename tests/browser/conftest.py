@@ -56,7 +56,7 @@ def _people(site: Site) -> UUID:
         return teams.create_team(session, competition, "Ada & friends", captain=ada, actor=user_actor(ada)).id
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     if CHROMIUM is None:
         message = "Chromium is not installed (Debian: apt-get install chromium)"

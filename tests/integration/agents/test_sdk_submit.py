@@ -144,11 +144,13 @@ def test_login_submit_watch(challenge: Challenge, archive: Path, capsys: pytest.
     assert challenge.submissions["s2"]["competition"] == "c"
 
 
-def test_a_failure_is_told_with_its_advice(challenge: Challenge, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failure_is_told_with_its_advice(
+    challenge: Challenge, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     challenge.events = [
         ("done", {"status": "failed", "cause": "agent_oom", "message": "Killed at 8 GB.", "advice": "Use less."})
     ]
-    os.environ["NAV_EVAL_TOKEN"] = TOKEN
+    monkeypatch.setenv("NAV_EVAL_TOKEN", TOKEN)
     assert run("watch", "s0", "--server", challenge.url) == 1
     assert capsys.readouterr().out.strip() == "failed: agent_oom: Killed at 8 GB.: Use less."
 
@@ -210,7 +212,6 @@ def test_a_refusal_is_one_line(
 
 
 def test_without_a_token_one_is_told_to_log_in(challenge: Challenge, capsys: pytest.CaptureFixture[str]) -> None:
-    os.environ.pop("NAV_EVAL_TOKEN", None)
     assert run("watch", "s0", "--server", challenge.url) == 2
     assert "nav-eval-sdk login" in capsys.readouterr().err
 

@@ -172,7 +172,7 @@ def test_levels_of_randomisation(level: int, scene: bool, textures: bool, lighti
 def test_the_demo_competition() -> None:
     phase = load_competition("demo", environ={}).phases[0]
     assert phase.ranking.weights == {"tar": 0.4, "isr": 0.2, "csr": 0.2, "cgt": 0.2}
-    assert [baseline.name for baseline in phase.baselines if baseline.privileged] == ["Shortest path (oracle)"]
+    assert [baseline.name for baseline in phase.baselines if baseline.privileged] == ["Oracle"]
 
 
 def test_a_wheel_brings_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
