@@ -26,7 +26,7 @@ demo: $(READY)  ## the main job, on this machine, without Docker
 
 test: $(READY)  ## every test but those of containers
 	deploy/host-packages.sh $(TEST_PACKAGES)
-	$(BIN)/python -c 'import torch' 2>/dev/null || $(BIN)/pip install --quiet --constraint constraints.txt --editable '.[learn]'
+	$(BIN)/python -c 'import rerun, torch' 2>/dev/null || $(BIN)/pip install --quiet --constraint constraints.txt --editable '.[learn,rerun]'
 	$(BIN)/pytest --numprocesses 2 --dist loadgroup -m 'not docker' --cov --cov-report=term $(ARGS)
 
 containers: $(READY)  ## images, Compose and isolation, on a private Docker engine (root)
@@ -34,7 +34,7 @@ containers: $(READY)  ## images, Compose and isolation, on a private Docker engi
 	$(BIN)/pytest tests/containers $(ARGS)
 
 unit: $(READY)  ## the everyday loop: under a minute
-	$(BIN)/pytest --numprocesses 2 -m 'not integration and not browser and not docker and not slow' $(ARGS)
+	$(BIN)/pytest tests/unit --numprocesses 2 -m 'not integration and not browser and not docker and not slow' $(ARGS)
 
 lint: $(READY)  ## style, types, import directions
 	$(BIN)/ruff format --check .

@@ -17,6 +17,8 @@ from archive_factory import PACKERS, PROCESS, File, Image, header, tar
 
 from nav_eval_worker.archives import ArchiveDamaged, ArchiveLimits, ArchiveTooLarge, inspect_archive, rewrite_archive
 
+pytestmark = pytest.mark.slow
+
 MIB = 1024**2
 
 

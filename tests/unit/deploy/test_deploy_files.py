@@ -31,6 +31,7 @@ def test_requirements_follow_extras_of_extras() -> None:
     assert "celery" not in required("render")
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("package", ["nav_eval_gateway.app", "nav_eval_worker.opening", "nav_eval_worker.jobs.canary"])
 def test_what_images_leave_out_is_not_loaded(package: str) -> None:
     code = f"import {package}, sys; print([m for m in ('numba', 'moderngl', 'DracoPy') if m in sys.modules])"

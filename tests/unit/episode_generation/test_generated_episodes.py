@@ -18,6 +18,8 @@ from nav_eval.tasks.base import Moved, TaskResult, target_points
 from nav_eval.tasks.build import build_task
 from nav_eval.tasks.localization import LocalizationProgress
 
+pytestmark = pytest.mark.slow
+
 WALKED = [task for task in GENERATED_TASKS if task != "localization"]
 
 EpisodesOf = Callable[..., list[Episode]]

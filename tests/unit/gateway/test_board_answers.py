@@ -13,6 +13,8 @@ from nav_eval_store.viewing import ORGANISER
 from support.challenge import EPISODES, GENEROUS, METRICS, TEST, Challenge, competition_config
 from support.gateway import Server, gateway_settings, serving
 
+pytestmark = pytest.mark.integration
+
 BOARD = "/competitions/cup/phases/dev/leaderboard"
 BASELINES = [
     {"name": "Random", "agent": "baseline:random"},

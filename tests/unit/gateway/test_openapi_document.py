@@ -10,6 +10,8 @@ import pytest
 from nav_eval_gateway import openapi
 from nav_eval_gateway.openapi import TAGS, breaking_changes, current, main, operations, written
 
+pytestmark = pytest.mark.integration
+
 KEPT = Path(__file__).resolve().parents[3] / "docs/openapi.json"
 
 

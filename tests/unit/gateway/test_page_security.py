@@ -17,6 +17,8 @@ from nav_eval_store.tokens import EVERYTHING, Scope
 from support.challenge import TEST, Challenge, competition_config
 from support.gateway import PASSWORD, Server, gateway_settings, serving
 
+pytestmark = pytest.mark.integration
+
 EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
 BROWSER = {"Accept": "text/html", "Sec-Fetch-Site": "same-origin"}
 

@@ -14,6 +14,8 @@ from nav_eval_store.tokens import EVERYTHING
 from support.challenge import EPISODES, TEST, Challenge, competition_config, line
 from support.gateway import Server, gateway_settings, serving
 
+pytestmark = pytest.mark.integration
+
 SECRET = "the goal is behind the red door"
 OPEN = {"scores": "public", "logs": "team", "replays": "team", "episodes": "team"}
 CLOSED = dict.fromkeys(("scores", "logs", "replays", "episodes"), "organiser")

@@ -9,6 +9,8 @@ import pytest
 from nav_eval.scene.houses import House
 from nav_eval.simulator.rendering import Camera, Channel, Renderer
 
+pytestmark = pytest.mark.slow
+
 HouseMaker = Callable[..., House]
 
 

@@ -11,6 +11,8 @@ from nav_eval.scene.model import Scene
 from nav_eval.scene.reading import read_scene, write_glb
 from nav_eval.scene.semantics.own import semantics_path, write_semantics
 
+pytestmark = pytest.mark.slow
+
 HouseMaker = Callable[..., House]
 GEOMETRY = ("positions", "normals", "uvs", "triangles", "triangle_object", "triangle_category")
 

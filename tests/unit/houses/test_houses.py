@@ -47,6 +47,7 @@ def _digest(scene: Scene) -> str:
 
 
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.slow
 def test_a_house_keeps_every_promise(house: HouseMaker, case: tuple[int, str, str]) -> None:
     assert findings(house(*case)) == []
 

@@ -20,6 +20,8 @@ from nav_eval_store.models import Delivery, Team
 from nav_eval_store.sending import SendingSettings, SmtpSettings
 from support.challenge import TEST, Challenge
 
+pytestmark = pytest.mark.integration
+
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 PRIVATE = SendingSettings(allow_private=True)
 

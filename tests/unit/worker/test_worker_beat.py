@@ -22,6 +22,8 @@ from nav_eval_worker.hands import Hands
 from support.scripted import READY, ScriptedPair, ScriptedRuntime, played, plays_all
 from support.stack import Stack
 
+pytestmark = pytest.mark.integration
+
 
 def test_the_beat_ranks_and_tells(stack: Stack, make_shop) -> None:
     shop = make_shop()

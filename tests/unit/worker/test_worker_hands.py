@@ -4,11 +4,15 @@ import threading
 from collections.abc import Iterator
 from uuid import UUID
 
+import pytest
+
 from nav_eval.evaluation.shard_protocol import Ended, Message
 from nav_eval_store.lifecycle import State
 from nav_eval_worker.hands import Hands
 from support.scripted import READY, ScriptedPair, ScriptedRuntime, played, plays_all
 from support.stack import Stack
+
+pytestmark = pytest.mark.integration
 
 
 def test_one_ring_is_enough_for_everything_that_waits(stack: Stack, make_shop) -> None:

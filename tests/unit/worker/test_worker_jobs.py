@@ -21,6 +21,8 @@ from support.challenge import TEST
 from support.scripted import READY, ScriptedPair, ScriptedRuntime, played, plays_all
 from support.stack import Stack
 
+pytestmark = pytest.mark.integration
+
 
 def test_a_submission_goes_all_the_way(stack: Stack, make_shop) -> None:
     runtime = ScriptedRuntime()
