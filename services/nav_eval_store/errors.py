@@ -3,7 +3,20 @@
 from nav_eval.errors import NavEvalError
 
 
-class StoreError(NavEvalError):
+class Refusal(NavEvalError):
+    """This cannot be done; the message says why.
+
+    A message may name values in braces, which are given beside it: whoever shows it to people can translate the
+    pattern first, and fill the values in then.
+    """
+
+    def __init__(self, message: str | None = None, /, **values: object) -> None:
+        super().__init__(message.format(**values) if message is not None and values else message)
+        self.pattern = message or type(self).__doc__ or ""  #: as it stands in the code
+        self.values = values
+
+
+class StoreError(Refusal):
     """The store cannot do this; the message says why."""
 
 
@@ -42,8 +55,8 @@ class PhaseNotOpen(StoreError):
 class QuotaExceeded(StoreError):
     """The team has no submission left; the message says when the next one is possible."""
 
-    def __init__(self, message: str | None = None, *, retry_seconds: int | None = None) -> None:
-        super().__init__(message)
+    def __init__(self, message: str | None = None, /, *, retry_seconds: int | None = None, **values: object) -> None:
+        super().__init__(message, **values)
         self.retry_seconds = retry_seconds
         """Until the next one is possible, where time alone helps."""
 

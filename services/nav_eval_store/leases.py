@@ -13,13 +13,14 @@ from uuid import UUID
 
 from sqlalchemy import select
 
-from nav_eval_store import lifecycle, queueing, transitions
+from nav_eval_store import lifecycle, queueing, transitions, using
 from nav_eval_store.actors import worker_actor
 from nav_eval_store.causes import Cause
 from nav_eval_store.database import Session
 from nav_eval_store.errors import LeaseLost
 from nav_eval_store.lifecycle import JobKind, JobState, Patience, State
 from nav_eval_store.models import Job, LeaseEnd, LeaseRow, Submission, Team, Worker
+from nav_eval_store.using import Used
 
 CLAIM_ATTEMPTS = 20
 
@@ -82,7 +83,7 @@ def _lease(session: Session, job: Job, worker: str, *, until: datetime) -> Lease
     team = session.get_one(Team, job.submission.team_id)
     if job.kind is JobKind.SHARD:
         team.served_at = now
-    else:
+    elif job.kind is not JobKind.FILM:  # visitors ask for films: they cost a team no turn
         team.checked_at = now
     session.flush()
     return Lease(
@@ -96,9 +97,16 @@ def _lease(session: Session, job: Job, worker: str, *, until: datetime) -> Lease
     )
 
 
-def heartbeat(session: Session, lease: Lease, *, patience: Patience | None = None) -> datetime:
-    """Still here: the lease is good until the time returned. `LeaseLost` means stop at once."""
+def heartbeat(
+    session: Session, lease: Lease, *, patience: Patience | None = None, used: Used | None = None
+) -> datetime:
+    """Still here: the lease is good until the time returned. `LeaseLost` means stop at once.
+
+    `used` is what the agent has used under this lease so far.
+    """
     job, row = held(session, lease)
+    if used:
+        job.used = using.noted(job.used, lease.id, used)
     job.busy_seconds += transitions.unpaid(row, session.now()).total_seconds()
     row.heartbeat_at = session.now()
     row.expires_at = session.now() + (patience or Patience()).lease
@@ -175,6 +183,9 @@ def active_lease(session: Session, job_id: UUID) -> LeaseRow | None:
 def _retry(session: Session, submission: Submission, job: Job, detail: str, patience: Patience, *, worker: str) -> bool:
     job.failures += 1
     pause = lifecycle.next_attempt(job.failures, patience)
+    if pause is None and job.kind is JobKind.FILM:  # pictures are no part of a result
+        job.state, job.finished_at = JobState.DROPPED, session.now()
+        return False
     if pause is None:
         text = f"The {job.kind} step failed {job.failures} times in a row by our fault: {detail}."
         transitions.fail(session, submission, Cause.INFRASTRUCTURE, text, actor=worker_actor(worker))

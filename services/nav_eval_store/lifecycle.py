@@ -87,6 +87,7 @@ class JobKind(StrEnum):
     CANARY = "canary"  #: start the agent, one episode: the first verdict
     SHARD = "shard"  #: a part of the episodes
     SCORE = "score"  #: means, intervals, the row of the board
+    FILM = "film"  #: pictures of an episode that somebody asked for, when all is done (`nav_eval_store.films`)
 
 
 JOBS_OF: Mapping[State, tuple[JobKind, ...]] = {
@@ -199,7 +200,7 @@ def duties(view: View, now: datetime, patience: Patience) -> tuple[Duty, ...]:
     if view.state is S.RUNNING and view.allowed is not None and view.busy >= view.allowed:
         hours = view.allowed / timedelta(hours=1)
         return (Duty(Action.CLOSE, f"the {hours:g} hours of working time are used up"),)
-    return tuple(_job_duties(view, now, patience))
+    return tuple(job_duties(view, now, patience))
 
 
 def _overdue(view: View) -> Duty:
@@ -208,7 +209,8 @@ def _overdue(view: View) -> Duty:
     return Duty(Action.ABANDON, f"it was {view.state} for too long (since {view.since:%Y-%m-%d %H:%M} UTC)")
 
 
-def _job_duties(view: View, now: datetime, patience: Patience) -> Iterator[Duty]:
+def job_duties(view: View, now: datetime, patience: Patience) -> Iterator[Duty]:
+    """What is overdue about the jobs themselves, whatever their submission is waiting for."""
     for job in view.jobs:
         if job.state is JobState.HELD and (job.lease_ends is None or job.lease_ends <= now):
             yield Duty(Action.REAP, "its worker gave no sign of life", job.id)
@@ -232,6 +234,6 @@ class Fate(StrEnum):
 
 def fate(kind: JobKind, cause: Cause) -> Fate:
     """Whose fault decides; a fault of the agent while episodes run costs episodes, not the submission."""
-    if cause.is_ours or kind is JobKind.SCORE:
+    if cause.is_ours or kind in (JobKind.SCORE, JobKind.FILM):
         return Fate.RETRY
     return Fate.SCORE_AS_IT_STANDS if kind is JobKind.SHARD else Fate.FAIL

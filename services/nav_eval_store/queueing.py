@@ -1,9 +1,9 @@
 """Whose turn it is, and how long the others have to wait.
 
-The order: checks and scores before shards (they are short, and the team waits at the terminal), then
-the organiser's priority, then fairness: the team with the fewest jobs running, among those the one
-that was served longest ago, and only then who came first. So a team that submits a hundred times
-cannot keep a newcomer waiting for more than the shard that is just running.
+The order: checks and scores before shards (they are short, and the team waits at the terminal), films that
+visitors ask for last; then the organiser's priority, then fairness: the team with the fewest jobs running,
+among those the one that was served longest ago, and only then who came first. So a team that submits a hundred
+times cannot keep a newcomer waiting for more than the shard that is just running.
 """
 
 from collections import deque
@@ -32,7 +32,7 @@ def next_job(session: Session, kinds: Sequence[JobKind] = tuple(JobKind)) -> UUI
     running = (
         select(Submission.team_id, func.count().label("jobs"))
         .join(Job, Job.submission_id == Submission.id)
-        .where(Job.state == JobState.HELD)
+        .where(Job.state == JobState.HELD, Job.kind != JobKind.FILM)
         .group_by(Submission.team_id)
         .subquery()
     )
@@ -51,7 +51,7 @@ def next_job(session: Session, kinds: Sequence[JobKind] = tuple(JobKind)) -> UUI
             Team.status != TeamStatus.DISQUALIFIED,
         )
         .order_by(
-            case((is_shard, 1), else_=0),
+            case((is_shard, 1), (Job.kind == JobKind.FILM, 2), else_=0),
             Submission.priority.desc(),
             func.coalesce(running.c.jobs, 0),
             func.coalesce(case((is_shard, Team.served_at), else_=Team.checked_at), _LONG_AGO),

@@ -1,8 +1,9 @@
 """What a beat calls every few seconds: nothing stays where it is because somebody died.
 
 `recover` looks at every submission that is not final, asks `lifecycle.duties` what is overdue, and
-does it, one short transaction each. What is left for the caller is to tell the workers: the messages
-it returns. Losing a message, or all of them, costs a minute.
+does it, one short transaction each. Of those that are final, films may still be made: they are looked
+after, too. What is left for the caller is to tell the workers: the messages it returns. Losing a message,
+or all of them, costs a minute.
 """
 
 from collections import defaultdict
@@ -14,12 +15,12 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, select
 
-from nav_eval_store import events, leases, lifecycle, transitions, uploads, work
+from nav_eval_store import events, films, leases, lifecycle, transitions, uploads, work
 from nav_eval_store.actors import system_actor
 from nav_eval_store.blobs import BlobStore
 from nav_eval_store.causes import Cause
 from nav_eval_store.database import Database, Session
-from nav_eval_store.lifecycle import OPEN, Action, Duty, JobKind, JobState, JobView, Patience, View
+from nav_eval_store.lifecycle import OPEN, Action, Duty, JobKind, JobState, JobView, Patience, State, View
 from nav_eval_store.models import Job, LeaseRow, Phase, Submission
 
 RECOVER = system_actor("recover")
@@ -50,7 +51,45 @@ def recover(database: Database, *, patience: Patience | None = None) -> Recovere
     for submission_id, view in views.items():
         if lifecycle.duties(view, database.clock.now(), patience):
             database.run(lambda session: _act(session, submission_id, patience, result))  # noqa: B023
+    _recover_films(database, patience, result)
     return result
+
+
+def _recover_films(database: Database, patience: Patience, result: Recovered) -> None:
+    """Requests for films live on submissions that have ended."""
+    with database.read() as session:
+        waiting = {key for key, duty in _film_duties(session, patience)}
+    for submission_id in waiting:
+        database.run(lambda session: _act_on_films(session, submission_id, patience, result))  # noqa: B023
+
+
+def _film_duties(session: Session, patience: Patience, submission_id: UUID | None = None) -> list[tuple[UUID, Duty]]:
+    query = (
+        select(Job, LeaseRow, Phase.paused_at)
+        .join(Submission, Submission.id == Job.submission_id)
+        .join(Phase, Phase.id == Submission.phase_id)
+        .outerjoin(LeaseRow, (LeaseRow.job_id == Job.id) & LeaseRow.released_at.is_(None))
+        .where(Job.kind == JobKind.FILM, Job.state.in_((JobState.WAITING, JobState.HELD)))
+    )
+    if submission_id is not None:
+        query = query.where(Job.submission_id == submission_id)
+    return [
+        (job.submission_id, duty)
+        for job, lease, paused_at in session.execute(query)
+        for duty in lifecycle.job_duties(_film_view(job, lease, paused_at), session.now(), patience)
+    ]
+
+
+def _film_view(job: Job, lease: LeaseRow | None, paused_at: datetime | None) -> View:
+    return View(state=State.COMPLETED, since=job.created_at, jobs=(_job_view(job, lease),), paused_at=paused_at)
+
+
+def _act_on_films(session: Session, submission_id: UUID, patience: Patience, result: Recovered) -> None:
+    """Look again under the submission's lock."""
+    submission = transitions.locked(session, submission_id)
+    for _, duty in _film_duties(session, patience, submission_id):
+        result.messages += _do(session, submission, duty, patience)
+        result.done.append((submission_id, duty))
 
 
 def view(session: Session, submission: Submission) -> View:
@@ -167,6 +206,7 @@ def tidy(database: Database, blobs: BlobStore) -> int:
         for upload in uploads.expired(session):
             upload.removed_at = session.now()
         events.prune(session, before=session.now() - KEEP_EVENTS)
+        films.give_up_stale(session)
     freed = sum(blobs.offset(key) for key in gone)
     for key in gone:
         blobs.discard(key)

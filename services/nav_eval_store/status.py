@@ -8,12 +8,13 @@ from uuid import UUID
 
 from sqlalchemy import select
 
-from nav_eval_store import lifecycle, queueing, recovery
+from nav_eval_store import lifecycle, queueing, recovery, using
 from nav_eval_store.database import Session
 from nav_eval_store.lifecycle import OWNERS, JobKind, JobState, Owner, Patience, State
 from nav_eval_store.models import Job, Submission
 from nav_eval_store.scores import metric_directions
 from nav_eval_store.tally import merged
+from nav_eval_store.using import Used
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,6 +37,8 @@ class Status:
     queue_position: int | None  #: submissions that start before this one
     starts_at: datetime | None  #: expected
     ends_at: datetime | None  #: expected
+    worked: timedelta  #: workers' time spent on its episodes
+    used: Used  #: by the agent so far, in all of its shards
 
 
 def status(session: Session, submission: Submission, *, patience: Patience | None = None) -> Status:
@@ -62,6 +65,8 @@ def status(session: Session, submission: Submission, *, patience: Patience | Non
         queue_position=wait.position if wait and submission.state is State.QUEUED else None,
         starts_at=_from(now, wait.starts_in) if wait and submission.state is State.QUEUED else None,
         ends_at=_from(now, wait.ends_in if wait else _running_time(session, submission, shards)),
+        worked=timedelta(seconds=sum(shard.busy_seconds for shard in shards)),
+        used=using.total(using.of_job(shard.used) for shard in shards),
     )
 
 

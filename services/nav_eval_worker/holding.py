@@ -1,8 +1,9 @@
 """Holding a lease while a job is done: signs of life, and the end of whatever runs when the lease is gone.
 
 A thread looks every second whether the job is still ours (a cancelled submission's is not) and gives a
-sign of life every few seconds. When the job is over for us, by loss, by the worker's own end, or because the
-simulator fell silent, it stops the pair, whatever the job's own thread is waiting for.
+sign of life every few seconds, with what the agent has used so far. When the job is over for us, by loss, by
+the worker's own end, or because the simulator fell silent, it stops the pair, whatever the job's own thread is
+waiting for.
 """
 
 import logging
@@ -20,6 +21,7 @@ from nav_eval.errors import NavEvalError
 from nav_eval_store import leases
 from nav_eval_store.errors import LeaseLost
 from nav_eval_store.leases import Lease
+from nav_eval_store.using import Used
 from nav_eval_worker.workshop import Workshop
 
 LOOK_SECONDS = 1.0
@@ -51,6 +53,8 @@ class Hold:
         self._reason: Reason | None = None
         self._lock = threading.Lock()
         self._stop: Callable[[], None] | None = None
+        self._measure: Callable[[], Used] = Used
+        self._spent = Used()
         self._heard_at = 0.0
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, name=f"lease-{lease.kind}", daemon=True)
@@ -76,15 +80,33 @@ class Hold:
         if self._reason is Reason.STOPPING:
             raise GivenBack
 
+    def let_go(self) -> None:
+        """The job is done: what is left to do needs no lease, and that there is none any more is no loss."""
+        self._over.set()
+        self._thread.join()
+        self._reason = None
+
     def heard(self) -> None:
         """The simulator has spoken."""
         self._heard_at = time.monotonic()
 
+    def spend(self, used: Used) -> None:
+        """What an agent used from its start to its end; watchers see it at once."""
+        self._spent = self._spent.and_then(used)
+        patience = self._shop.patience
+        self._shop.insist(lambda session: leases.heartbeat(session, self.lease, patience=patience, used=self._used()))
+
+    def _used(self) -> Used:
+        return self._spent.and_then(self._measure())
+
     @contextmanager
-    def guarding(self, stop: Callable[[], None]) -> Iterator[None]:
-        """`stop` is called, by another thread, when the job is over for us before the block is."""
+    def guarding(self, stop: Callable[[], None], *, measure: Callable[[], Used] = Used) -> Iterator[None]:
+        """`stop` is called, by another thread, when the job is over for us before the block is.
+
+        `measure` says what the agent that runs has used so far.
+        """
         with self._lock:
-            self._stop = stop
+            self._stop, self._measure = stop, measure
             self.heard()
         try:
             if self._reason is not None:
@@ -92,7 +114,7 @@ class Hold:
             yield
         finally:
             with self._lock:
-                self._stop = None
+                self._stop, self._measure = None, Used
 
     def _watch(self) -> None:
         heartbeat_at = time.monotonic()
@@ -120,8 +142,9 @@ class Hold:
         """What the database says; while it says nothing, nobody can have taken the job."""
         try:
             if heartbeat:
-                patience = self._shop.patience
-                self._shop.database.run(lambda session: leases.heartbeat(session, self.lease, patience=patience))
+                patience, used = self._shop.patience, self._used()
+                beat = lambda session: leases.heartbeat(session, self.lease, patience=patience, used=used)  # noqa: E731
+                self._shop.database.run(beat)
                 return True
             with self._shop.database.read() as session:
                 return leases.is_held(session, self.lease)

@@ -45,6 +45,7 @@ class Job(Base):
     episodes_total: Mapped[int] = mapped_column(default=0)
     episodes_done: Mapped[int] = mapped_column(default=0)
     tally: Mapped[dict[str, Any]] = mapped_column(default=dict)  #: means so far (`nav_eval_store.tally`)
+    used: Mapped[dict[str, Any] | None]  #: what the agent used so far, by lease (`nav_eval_store.using`)
     progress_at: Mapped[datetime | None]  #: the last live event about it
     created_at: Mapped[datetime]
     finished_at: Mapped[datetime | None]

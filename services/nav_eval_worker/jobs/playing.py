@@ -13,6 +13,7 @@ from nav_eval.agents.failures import FAILURES, AgentFailure, InfrastructureFailu
 from nav_eval.causes import Cause
 from nav_eval.config import BenchmarkConfig
 from nav_eval.evaluation.shard_protocol import Beat, Ended, Message, Played, Ready
+from nav_eval_store.using import Used
 from nav_eval_worker.holding import Hold, Reason
 from nav_eval_worker.jobs.briefing import Brief
 from nav_eval_worker.jobs.images import image_of, weights_of
@@ -46,8 +47,14 @@ def playing(
             folder=folder,
         )
         hold.check()
-        with shop.runtime.run(work) as pair, hold.guarding(pair.stop):
+        with shop.runtime.run(work) as pair, hold.guarding(pair.stop, measure=lambda: used_by(pair)):
             yield Play(pair, hold)
+
+
+def used_by(pair: Pair) -> Used:
+    """What the agent has used so far, in the store's words."""
+    usage = pair.usage()
+    return Used(usage.cpu_seconds, usage.memory_bytes)
 
 
 class Finished(NamedTuple):

@@ -15,7 +15,7 @@ from nav_eval_store import places, work
 from nav_eval_store.tally import Outcome
 from nav_eval_worker.holding import GivenBack, Hold
 from nav_eval_worker.jobs.briefing import Brief, benchmark_of, brief_for
-from nav_eval_worker.jobs.playing import Finished, Play, playing
+from nav_eval_worker.jobs.playing import Finished, Play, playing, used_by
 from nav_eval_worker.workshop import Workshop
 
 FALSE_STARTS = 3
@@ -91,12 +91,9 @@ class _Sitting:
             raise GivenBack
 
     def _keep_usage(self, play: Play, seconds: float) -> None:
-        usage = play.pair.usage()
-        used: dict[str, Any] = {
-            "seconds": round(seconds, 3),
-            "cpu_seconds": usage.cpu_seconds,
-            "memory_bytes": usage.memory_bytes,
-        }
+        used = used_by(play.pair)
+        notes: dict[str, Any] = {"seconds": round(seconds, 3), **used._asdict()}
         lease = self._hold.lease
         key = places.artifact(self._brief.submission_id, USAGE, f"{lease.id}-{time.monotonic_ns()}.json")
-        self._shop.blobs.put(key, msgspec.json.encode(used))
+        self._shop.blobs.put(key, msgspec.json.encode(notes))
+        self._hold.spend(used)

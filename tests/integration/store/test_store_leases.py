@@ -279,7 +279,7 @@ def test_deadlock_free_cancel_against_claims_and_records(cup: Challenge) -> None
     def play(number: int) -> str:
         together.wait()
         try:
-            lease = cup.do(lambda session: leases.claim_next(session, f"w{number}"))
+            lease = cup.do(lambda session: leases.claim_next(session, f"w{number}", kinds=[JobKind.SHARD]))
             if lease is None:
                 return "nothing"
             left = cup.do(lambda session: work.unfinished(session, lease.job_id))

@@ -1,0 +1,155 @@
+"""Films on request are made once, in bounded numbers, and never touch a result."""
+
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from nav_eval_store import films, leases, organising, recovery, work
+from nav_eval_store.causes import Cause
+from nav_eval_store.clock import ManualClock
+from nav_eval_store.errors import Conflict, NotFound, PhaseNotOpen, QuotaExceeded
+from nav_eval_store.films import FilmState
+from nav_eval_store.leases import Lease
+from nav_eval_store.lifecycle import Action, JobKind, Patience, State
+from support.challenge import TEST, Challenge, jobs_of, line
+
+pytestmark = pytest.mark.integration
+EPISODES = tuple("abcdefgh")
+
+
+@pytest.fixture
+def played(cup: Challenge) -> UUID:
+    """A completed submission whose episodes can be replayed, but for the last."""
+    submission = cup.queue(cup.team("Red"), shards=[EPISODES])
+    lease = cup.claim_of(submission)
+    with cup.database.begin() as session:
+        for episode in EPISODES:
+            key = None if episode == EPISODES[-1] else f"replays/{episode}"
+            work.record_episode(session, lease, line(episode), replay_key=key)
+    cup.do(lambda session: work.finish_shard(session, lease))
+    cup.score(submission)
+    return submission
+
+
+def ask(cup: Challenge, submission: UUID, episode: str) -> FilmState:
+    return cup.do(lambda session: films.ask(session, cup.get(submission), episode, actor=TEST))
+
+
+def state(cup: Challenge, submission: UUID, episode: str) -> FilmState:
+    with cup.database.read() as session:
+        return films.state(session, cup.get(submission), episode)
+
+
+def taken(cup: Challenge, submission: UUID, episode: str = "b") -> Lease:
+    ask(cup, submission, episode)
+    lease = cup.claim(JobKind.FILM)
+    assert lease.submission_id == submission
+    return lease
+
+
+def test_asking_twice_is_asking_once(cup: Challenge, played: UUID) -> None:
+    assert state(cup, played, "b") is FilmState.UNASKED
+    assert [ask(cup, played, "b") for _ in range(3)] == [FilmState.WAITING] * 3
+    lease = cup.claim()
+    assert (lease.kind, lease.submission_id) == (JobKind.FILM, played)
+    assert ask(cup, played, "b") is FilmState.MAKING
+    with cup.database.read() as session:
+        assert films.episode_of(session, lease.job_id).episode_id == "b"
+    cup.do(lambda session: films.finish(session, lease))
+    assert state(cup, played, "b") is FilmState.ENDED
+    assert cup.get(played).state is State.COMPLETED
+
+
+def test_what_cannot_be_filmed(cup: Challenge, played: UUID) -> None:
+    running = cup.queue(cup.team("Blue"))
+    with pytest.raises(Conflict, match="once a submission has its score"):
+        ask(cup, running, "a")
+    with pytest.raises(NotFound, match="no replay"):
+        ask(cup, played, EPISODES[-1])
+    with pytest.raises(NotFound, match="no such episode"):
+        ask(cup, played, "../b")
+    cup.do(lambda session: organising.pause_phase(session, cup.phase(session), actor=TEST, reason="wait"))
+    with pytest.raises(PhaseNotOpen, match="paused"):
+        ask(cup, played, "a")
+
+
+def test_few_wait_at_a_time(cup: Challenge, played: UUID, monkeypatch: pytest.MonkeyPatch) -> None:
+    for episode in EPISODES[: films.AT_ONCE]:
+        ask(cup, played, episode)
+    with pytest.raises(QuotaExceeded, match="Other films") as refused:
+        ask(cup, played, EPISODES[films.AT_ONCE])
+    assert refused.value.retry_seconds == 30
+    lease = cup.claim(JobKind.FILM)
+    cup.do(lambda session: films.finish(session, lease))
+    ask(cup, played, EPISODES[films.AT_ONCE])
+    monkeypatch.setattr(films, "MOST", 4)
+    lease = cup.claim(JobKind.FILM)
+    cup.do(lambda session: films.finish(session, lease))
+    with pytest.raises(QuotaExceeded, match="that is all"):
+        ask(cup, played, EPISODES[4])
+
+
+def test_all_together_are_bounded(cup: Challenge, played: UUID, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(films, "EVERYWHERE", 1)
+    ask(cup, played, "a")
+    with pytest.raises(QuotaExceeded, match="Other films"):
+        ask(cup, played, "b")
+
+
+def test_one_that_failed_is_not_tried_again_at_once(cup: Challenge, played: UUID, clock: ManualClock) -> None:
+    lease = taken(cup, played)
+    cup.do(lambda session: films.finish(session, lease))  # and there is no film
+    with pytest.raises(QuotaExceeded, match="ask again in 10 min") as refused:
+        ask(cup, played, "b")
+    assert refused.value.values == {"minutes": 10}
+    clock.advance(films.AGAIN)
+    assert ask(cup, played, "b") is FilmState.WAITING
+
+
+def test_a_lost_worker_costs_no_result(cup: Challenge, played: UUID, clock: ManualClock) -> None:
+    patience = Patience(backoff=timedelta(0), attempts=2)
+    taken(cup, played)
+    clock.advance(timedelta(minutes=1))
+    assert [duty.action for _, duty in recovery.recover(cup.database, patience=patience).done] == [Action.REAP]
+    assert [message.kind for message in recovery.recover(cup.database, patience=patience).messages] == [JobKind.FILM]
+    assert recovery.recover(cup.database, patience=patience).messages == []  # told once
+    lease = cup.claim(JobKind.FILM)
+    cup.do(lambda session: work.fail(session, lease, Cause.INFRASTRUCTURE, "no disk", patience=patience))
+    assert state(cup, played, "b") is FilmState.ENDED
+    assert cup.get(played).state is State.COMPLETED
+    assert cup.get(played).cause is None
+
+
+def test_films_come_last_and_cost_no_turn(cup: Challenge, played: UUID) -> None:
+    ask(cup, played, "a")
+    waiting = cup.queue(cup.team("Blue"))
+    assert cup.claim().submission_id == waiting
+    before = cup.get(played).team.checked_at
+    assert cup.claim().kind is JobKind.FILM
+    assert cup.get(played).team.checked_at == before
+
+
+def test_requests_that_nobody_takes_are_given_up(cup: Challenge, played: UUID, clock: ManualClock) -> None:
+    ask(cup, played, "a")
+    clock.advance(films.STALE)
+    assert cup.do(films.give_up_stale) == 1
+    assert state(cup, played, "a") is FilmState.ENDED
+    with cup.database.read() as session:
+        assert [job.state for job in jobs_of(session, played) if job.kind == "film"] == ["dropped"]
+
+
+def test_what_an_agent_used_adds_up_over_workers(cup: Challenge) -> None:
+    from nav_eval_store.status import status
+    from nav_eval_store.using import Used
+
+    submission = cup.queue(cup.team("Red"), shards=[["a", "b"], ["c"]])
+    first, other = cup.claim(JobKind.SHARD), cup.claim(JobKind.SHARD, worker="w2")
+    for lease, used in ((first, Used(1.0, 50)), (first, Used(2.5, 80)), (other, Used(4.0, 60))):
+        cup.do(lambda session: leases.heartbeat(session, lease, used=used))  # noqa: B023
+    cup.do(lambda session: leases.release(session, first))
+    again = cup.claim(JobKind.SHARD, worker="w3")
+    cup.do(lambda session: leases.heartbeat(session, again, used=Used(0.5, None)))
+    cup.do(lambda session: leases.heartbeat(session, again))  # one who cannot measure says nothing
+    with cup.database.read() as session:
+        assert status(session, cup.get(submission)).used == Used(7.0, 80)
