@@ -29,6 +29,14 @@ T = TypeVar("T")
 
 BUSY_SECONDS = 60
 """How long a SQLite writer waits for the one before it."""
+PATIENCE = {
+    "connect_timeout": 10,
+    "tcp_user_timeout": 15_000,
+    "keepalives_idle": 5,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+}
+"""A server whose network is gone is given up after some seconds; the kernel would wait for a quarter of an hour."""
 RETRYABLE = frozenset({"40001", "40P01"})
 """Postgres: serialization failure, deadlock."""
 
@@ -126,7 +134,7 @@ def _snapshot(url: URL) -> str:
 
 def _engine(url: URL, pool_size: int) -> Engine:
     if url.get_backend_name() == "postgresql":
-        arguments = {"connect_timeout": 10, "application_name": "nav-eval", "options": "-c timezone=UTC"}
+        arguments = {"application_name": "nav-eval", "options": "-c timezone=UTC", **PATIENCE}
         return sqlalchemy_engine(
             url,
             pool_size=pool_size,

@@ -9,6 +9,7 @@ the job's id as its only argument.
 """
 
 import os
+import socket
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 QUEUE = "nav_eval"
 FILES = "filesystem://"
 REDIS = ("redis://", "rediss://", "redis+socket://", "sentinel://")
+KEEPALIVE = {socket.TCP_KEEPIDLE: 10, socket.TCP_KEEPINTVL: 5, socket.TCP_KEEPCNT: 3}
+"""One who listens notices within half a minute that the broker's network is gone."""
 ANSWER_SECONDS = 2.0
 """How long one who only sends waits for the broker."""
 
@@ -77,7 +80,7 @@ class Broker:
             queue, control = str(self.folder / "queue"), str(self.folder / "control")
             return {"data_folder_in": queue, "data_folder_out": queue, "control_folder": control}
         if not impatient:
-            return {}
+            return {"socket_keepalive": True, "socket_keepalive_options": KEEPALIVE}
         times = {"socket_connect_timeout": ANSWER_SECONDS, "socket_timeout": ANSWER_SECONDS}
         return {**times, "retry_on_timeout": False, "max_retries": 0}
 

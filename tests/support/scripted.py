@@ -8,10 +8,20 @@ from typing import Any
 
 import msgspec
 
-from nav_eval.evaluation.shard_protocol import Ended, Message, Played, Ready
+from nav_eval.evaluation.shard_protocol import Checked, Ended, Message, Played, Purpose, Ready
 from nav_eval_worker.archives import IMAGE_LIMITS, WEIGHTS_LIMITS, ArchiveLimits
 from nav_eval_worker.archives.streams import Readable
-from nav_eval_worker.runtime.base import AgentEnd, Image, Pair, Runtime, ShardWork, Usage, Weights
+from nav_eval_worker.runtime.base import (
+    AgentEnd,
+    Image,
+    Pair,
+    ReplayWork,
+    Runtime,
+    ShardWork,
+    Simulation,
+    Usage,
+    Weights,
+)
 from support.challenge import METRICS
 
 Script = Callable[["ScriptedPair"], Iterator[Message]]
@@ -63,14 +73,47 @@ class ScriptedPair(Pair):
         self.stopped.set()
 
 
+def replays_well(replay: "Replay") -> Iterator[Message]:
+    if replay.work.purpose is Purpose.CHECK:
+        yield Checked(episodes=4, steps=12)
+    yield Ended()
+
+
+class Replay(Simulation):
+    """A run that is played again, by a script."""
+
+    def __init__(self, work: ReplayWork, script: Callable[["Replay"], Iterator[Message]]) -> None:
+        self.work, self.stopped = work, threading.Event()
+        self._script = script
+
+    def messages(self) -> Iterator[Message]:
+        for message in self._script(self):
+            if self.stopped.is_set():
+                return
+            yield message
+
+    def simulator_log(self) -> bytes:
+        return b"secret/path/of/the/test/set"
+
+    def stop(self) -> None:
+        self.stopped.set()
+
+
 class ScriptedRuntime(Runtime):
-    """Each pair follows the next script; the last one is for all that come after."""
+    """Each pair follows the next script; the last one is for all that come after. Replays follow their own."""
 
     name = "scripted"
 
-    def __init__(self, *scripts: Script) -> None:
+    def __init__(self, *scripts: Script, replays: Callable[[Replay], Iterator[Message]] = replays_well) -> None:
         self.scripts = list(scripts) or [plays_all]
         self.pairs: list[ScriptedPair] = []
+        self.replayed: list[ReplayWork] = []
+        self._replays = replays
+
+    @contextmanager
+    def replay(self, work: ReplayWork) -> Iterator[Simulation]:
+        self.replayed.append(work)
+        yield Replay(work, self._replays)
 
     @contextmanager
     def run(self, work: ShardWork) -> Iterator[Pair]:

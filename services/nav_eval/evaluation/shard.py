@@ -10,85 +10,33 @@ An agent that is gone or hangs ends the program, because whoever started the age
 was in hand is told as the agent's failure first.
 """
 
-import os
 import sys
-import threading
 import time
-import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
 
 import msgspec
 
 from nav_eval.agents.client import AgentClient, Health
 from nav_eval.agents.description import AgentDescription
-from nav_eval.agents.failures import AgentFailure
 from nav_eval.agents.settings import ClientSettings
 from nav_eval.causes import UNSCORED, Cause
 from nav_eval.config import BenchmarkConfig
 from nav_eval.dataset.dataset import TaskDataset
 from nav_eval.dataset.episode import Episode
-from nav_eval.errors import NavEvalError
 from nav_eval.evaluation.bench import Bench
 from nav_eval.evaluation.episode_manager import EpisodeManager
 from nav_eval.evaluation.episodes import load_episodes
 from nav_eval.evaluation.interface import client_settings, task_interface
 from nav_eval.evaluation.opening import open_agent
+from nav_eval.evaluation.outlet import Outlet
 from nav_eval.evaluation.results import EpisodeResult, encode
 from nav_eval.evaluation.run_folder import manifest_of
-from nav_eval.evaluation.shard_protocol import (
-    EXIT_CODES,
-    BadOrder,
-    Beat,
-    Ended,
-    Message,
-    Played,
-    Ready,
-    ShardOrder,
-    read_order,
-)
+from nav_eval.evaluation.shard_protocol import BadOrder, Ended, Played, Ready, ShardOrder, read_order
 from nav_eval.simulator.base import SimulatorSetup
 
-BEAT_SECONDS = 2.0
 _MAYBE_GONE = frozenset({Cause.AGENT_CRASH, Cause.AGENT_OOM})
 """Failures after which the agent's process may have ended; or it was an error in the agent's code, and it goes on."""
-
-
-class Outlet:
-    """Where messages go; one at a time, whichever thread has something to say."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-        self._lock = threading.Lock()
-
-    def say(self, message: Message) -> None:
-        line = msgspec.json.encode(message) + b"\n"
-        try:
-            with self._lock:
-                self._stream.write(line)
-                self._stream.flush()
-        except OSError:  # nobody listens any more: there is nobody to play for
-            os._exit(EXIT_CODES[Cause.INFRASTRUCTURE])
-
-    @contextmanager
-    def beating(self, seconds: float = BEAT_SECONDS) -> Iterator[None]:
-        """Signs of life while the block lasts."""
-        done = threading.Event()
-
-        def beat() -> None:
-            while not done.wait(seconds):
-                self.say(Beat())
-
-        thread = threading.Thread(target=beat, name="beat", daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            done.set()
-            thread.join()
 
 
 class Shard:
@@ -168,33 +116,16 @@ class Shard:
 
 def run(data: bytes, outlet: Outlet) -> int:
     """Carry out an order; the program's exit code."""
-    with outlet.beating():
-        try:
-            ended = Shard(*read_order(data), outlet).play()
-        except NavEvalError as error:
-            cause = error.cause if isinstance(error, AgentFailure) else Cause.INFRASTRUCTURE
-            ended = Ended(cause=cause, detail=str(error))
-        except Exception as error:  # noqa: BLE001 - the end of the process; the worker must hear of it
-            traceback.print_exc()
-            ended = Ended(cause=Cause.INFRASTRUCTURE, detail=f"{type(error).__name__}: {error}")
-    outlet.say(ended)
-    return 0 if ended.cause is None else EXIT_CODES[ended.cause]
+    return outlet.tell(lambda: Shard(*read_order(data), outlet).play())
 
 
 def main(arguments: list[str]) -> int:
-    outlet = Outlet(_take_stdout())
     if len(arguments) != 1:
         sys.stderr.write("usage: python -m nav_eval.evaluation.shard ORDER.json|-\n")
         return 2
+    outlet = Outlet.on_stdout()
     data = sys.stdin.buffer.read() if arguments[0] == "-" else Path(arguments[0]).read_bytes()
     return run(data, outlet)
-
-
-def _take_stdout() -> BinaryIO:
-    """Standard output is for messages: whatever else prints there goes to standard error from now on."""
-    messages = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    return messages
 
 
 if __name__ == "__main__":

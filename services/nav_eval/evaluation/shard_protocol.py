@@ -2,12 +2,13 @@
 
 The order goes in as one JSON document. What comes out, on standard output, is one JSON document per
 line: first `Ready`, then a `Played` for each episode the moment it ends, a `Beat` now and then, and as the
-last thing `Ended`. A stream that stops without `Ended` is a simulator that died: our fault. The exit code
-repeats the cause for those who have lost the stream. Nothing here needs a simulator, so that a
-worker stays small.
+last thing `Ended`. A finished run that is played again (`ReplayOrder`) answers with `Checked` or `Filmed`.
+A stream that stops without `Ended` is a simulator that died: our fault. The exit code repeats the cause for
+those who have lost the stream. Nothing here needs a simulator, so that a worker stays small.
 """
 
 from collections.abc import Mapping
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,24 @@ def order_for(
     )
 
 
+class Purpose(StrEnum):
+    """Why a run is played again."""
+
+    CHECK = "check"  #: does it come out as it says
+    FILM = "film"  #: for the page that shows it
+
+
+class ReplayOrder(msgspec.Struct, frozen=True, kw_only=True):
+    """Play this run again from its logs, without the agent."""
+
+    run: str
+    """Its folder."""
+    purpose: Purpose
+    episodes: int | None = None
+    """So many, from the first; None is all."""
+    cache: str
+
+
 class Ready(msgspec.Struct, frozen=True, kw_only=True, tag="ready"):
     """The agent has described itself."""
 
@@ -97,6 +116,29 @@ class Played(msgspec.Struct, frozen=True, kw_only=True, tag="played"):
     """Its line of episodes.jsonl, as it is."""
 
 
+class Checked(msgspec.Struct, frozen=True, kw_only=True, tag="checked"):
+    """A run was played again and compared."""
+
+    episodes: int
+    missing: int = 0
+    """Episodes of the run that have no result."""
+    steps: int
+    differences: tuple[str, ...] = ()
+    """The first of them, in words."""
+
+    @property
+    def equal(self) -> bool:
+        return not self.differences
+
+
+class Filmed(msgspec.Struct, frozen=True, kw_only=True, tag="filmed"):
+    """An episode as the replay page shows it."""
+
+    episode_id: str
+    replay: msgspec.Raw
+    """`nav_eval.evaluation.replay.model.Replay`."""
+
+
 class Beat(msgspec.Struct, frozen=True, kw_only=True, tag="beat"):
     """Still here."""
 
@@ -108,7 +150,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True, tag="ended"):
     detail: str = ""
 
 
-Message = Ready | Played | Beat | Ended
+Message = Ready | Played | Checked | Filmed | Beat | Ended
 
 _MESSAGES = msgspec.json.Decoder(Message)
 
@@ -132,3 +174,10 @@ def read_order(data: bytes) -> tuple[ShardOrder, BenchmarkConfig]:
     if config_digest(benchmark) != order.config_digest:
         raise BadOrder("The benchmark of the order has another digest than the order says.")
     return order, benchmark
+
+
+def read_replay_order(data: bytes) -> ReplayOrder:
+    try:
+        return msgspec.json.decode(data, type=ReplayOrder)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise BadOrder(f"This is no order: {error}.") from error

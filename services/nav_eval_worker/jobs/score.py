@@ -17,7 +17,7 @@ from nav_eval_store import export, organising, places, scores, submissions
 from nav_eval_store.actors import worker_actor
 from nav_eval_store.database import Session
 from nav_eval_worker.holding import Hold
-from nav_eval_worker.jobs import artifacts, films, rules
+from nav_eval_worker.jobs import artifacts, films, replaying, rules
 from nav_eval_worker.jobs.briefing import Brief, benchmark_of, brief_for
 from nav_eval_worker.jobs.shard import USAGE
 from nav_eval_worker.workshop import Workshop, run_folder
@@ -35,11 +35,12 @@ def score(shop: Workshop, hold: Hold) -> None:
     episodes = load_episodes(benchmark)
     with run_folder(shop, hold.lease.id) as folder:
         run = _write_run(shop, brief, benchmark, episodes, folder)
-        checked = _verified(shop, brief, folder)
+        checked = _verified(shop, hold, brief, folder)
         facts = {**run, "verification": checked, "usage": _usage(shop, brief)}
         _keep_artifacts(shop, brief, benchmark, folder)
         shop.insist(lambda session: _publish(session, hold, benchmark, facts, verified=_is_whole(brief, checked)))
-        films.make(shop, brief, folder)  # nobody waits for these
+        hold.let_go()
+        films.make(shop, hold, folder)  # nobody waits for these
 
 
 def _write_run(
@@ -53,16 +54,14 @@ def _write_run(
     return {"digests": manifest.digests, "engine_version": nav_eval.__version__, "run_seed": manifest.run_seed}
 
 
-def _verified(shop: Workshop, brief: Brief, folder: Path) -> dict[str, Any] | None:
+def _verified(shop: Workshop, hold: Hold, brief: Brief, folder: Path) -> dict[str, Any] | None:
     """Play it again without the agent, as far as the phase asks for it."""
     if brief.phase.verify == "none":
         return None
-    from nav_eval.evaluation.verification import verify  # simulates: only where it is needed
-
-    report = verify(folder, limit=SAMPLE if brief.phase.verify == "sample" else None, cache=shop.settings.cache)
-    if not report.equal:
-        log.error("Submission %s does not replay: %s", brief.submission_id, report.summary())
-    return {"episodes": report.episodes, "steps": report.steps, "equal": report.equal}
+    found = replaying.checked(shop, hold, folder, episodes=SAMPLE if brief.phase.verify == "sample" else None)
+    if not found.equal:
+        log.error("Submission %s does not replay: %s", brief.submission_id, "\n".join(found.differences))
+    return {"episodes": found.episodes, "steps": found.steps, "equal": found.equal}
 
 
 def _is_whole(brief: Brief, checked: dict[str, Any] | None) -> bool:

@@ -6,10 +6,13 @@
             …
             pair.take_log()                                              what the agent printed meanwhile
         pair.agent_end(), pair.usage()                                   before the block is left
+    with runtime.replay(work) as simulation:                             a simulator alone: a finished run, again
+        for message in simulation.messages(): …
 
-The simulator's side is one program everywhere: `python -m nav_eval.evaluation.shard`, which gets an
-order (`order_of`) and answers on standard output (`nav_eval.evaluation.shard_protocol`). It has no
-network, no credentials and no database. What the runtime cannot do is `RuntimeUnavailable`: our fault, retried.
+The simulator's side is the same program everywhere: `python -m nav_eval.evaluation.shard` (or `.replay_run`),
+which gets an order and answers on standard output (`nav_eval.evaluation.shard_protocol`). It has no
+network, no credentials and no database; and the worker has no simulator. What the runtime cannot do is
+`RuntimeUnavailable`: our fault, retried.
 """
 
 from abc import ABC, abstractmethod
@@ -22,7 +25,7 @@ from nav_eval.agents.failures import InfrastructureFailure
 from nav_eval.causes import Cause
 from nav_eval.config import BenchmarkConfig
 from nav_eval.config.schema.competition import LimitsConfig
-from nav_eval.evaluation.shard_protocol import Message, Patience, ShardOrder, order_for
+from nav_eval.evaluation.shard_protocol import Message, Patience, Purpose, ReplayOrder, ShardOrder, order_for
 from nav_eval_worker.archives import IMAGE_LIMITS, WEIGHTS_LIMITS, ArchiveLimits, ImageSummary
 from nav_eval_worker.archives.streams import Readable
 
@@ -54,11 +57,17 @@ class Weights:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ShardWork:
-    """Some episodes, and who plays them."""
+class Work:
+    """Something that a simulator is started for."""
 
     run: str  #: the id of the lease it is done under: label of everything that is started for it
     worker: str  #: who holds that lease
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShardWork(Work):
+    """Some episodes, and who plays them."""
+
     image: Image | None = None  #: the team's agent…
     weights: Weights | None = None
     baseline: str | None = None  #: …or an organiser's, which plays inside the simulator's process
@@ -67,6 +76,15 @@ class ShardWork:
     run_seed: int = 0
     limits: LimitsConfig = field(default_factory=LimitsConfig)  #: of the phase: processor, memory, time, log
     folder: Path  #: an empty one for this pair alone: order, socket, logs; the worker removes it
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReplayWork(Work):
+    """A finished run that is played again without its agent."""
+
+    folder: Path  #: as `nav-eval evaluate` leaves it; the worker removes it
+    purpose: Purpose
+    episodes: int | None = None  #: so many, from the first; None is all
 
 
 def order_of(work: ShardWork, *, socket: Path, cache: Path, shared_memory_dir: Path | None = None) -> ShardOrder:
@@ -82,6 +100,11 @@ def order_of(work: ShardWork, *, socket: Path, cache: Path, shared_memory_dir: P
         ),
         shared_memory_dir=shared_memory_dir,
     )
+
+
+def replay_order_of(work: ReplayWork, *, run: Path, cache: Path) -> ReplayOrder:
+    """The order of a simulator that plays a run again. Paths are those that the simulator sees."""
+    return ReplayOrder(run=str(run), purpose=work.purpose, episodes=work.episodes, cache=str(cache))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,8 +123,8 @@ class Usage:
     memory_bytes: int | None = None  #: at most, so far
 
 
-class Pair(ABC):
-    """An agent and a simulator that play."""
+class Simulation(ABC):
+    """A simulator at work."""
 
     @abstractmethod
     def messages(self) -> Iterator[Message]:
@@ -109,6 +132,21 @@ class Pair(ABC):
 
         Whether it ended well, only an `Ended` says: a stream without one is a simulator that died.
         """
+
+    @abstractmethod
+    def simulator_log(self) -> bytes:
+        """The end of what the simulator printed on standard error; for us, never for the team."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End everything for good, within seconds. Callable from any thread, and more than once.
+
+        The simulator goes first: to it, an agent that is ended first would be an agent that crashed.
+        """
+
+
+class Pair(Simulation):
+    """An agent and a simulator that play."""
 
     @abstractmethod
     def agent_end(self) -> AgentEnd | None:
@@ -119,19 +157,8 @@ class Pair(ABC):
         """What the agent printed since the last call, cut to `limits.log_kb` (`logs.CappedLog`)."""
 
     @abstractmethod
-    def simulator_log(self) -> bytes:
-        """The end of what the simulator printed on standard error; for us, never for the team."""
-
-    @abstractmethod
     def usage(self) -> Usage:
         """What the agent has used so far; also after its end."""
-
-    @abstractmethod
-    def stop(self) -> None:
-        """End both sides for good, within seconds. Callable from any thread, and more than once.
-
-        The simulator goes first: to it, an agent that is ended first would be an agent that crashed.
-        """
 
 
 class Runtime(ABC):
@@ -168,6 +195,10 @@ class Runtime(ABC):
 
         An agent that cannot be started at all (no such program) is an `AgentCrash`.
         """
+
+    @abstractmethod
+    def replay(self, work: ReplayWork) -> AbstractContextManager[Simulation]:
+        """Start a simulator alone; leaving the block stops it and leaves nothing behind."""
 
     @abstractmethod
     def sweep(self, is_active: Callable[[str], bool]) -> int:

@@ -7,9 +7,11 @@ what was tried against it: docs/security.md.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import docker
 import msgspec
@@ -24,11 +26,15 @@ from nav_eval_worker.runtime.base import (
     SOCKET_NAME,
     Image,
     Pair,
+    ReplayWork,
     Runtime,
     RuntimeUnavailable,
     ShardWork,
+    Simulation,
     Weights,
+    Work,
     order_of,
+    replay_order_of,
 )
 from nav_eval_worker.runtime.containers import cells, volumes
 from nav_eval_worker.runtime.containers.engine import connect, ours, starting_agent
@@ -37,6 +43,9 @@ from nav_eval_worker.runtime.containers.pair import DockerPair
 from nav_eval_worker.runtime.containers.settings import DockerSettings
 
 PREPARE_SECONDS = 3600.0
+EVICT_SECONDS = 600.0
+"""Between two looks at the images, which ask the engine about every one."""
+CACHE = Path(cells.SIMULATOR_HOME) / "cache"
 Filters = dict[str, str | list[str] | bool]
 
 
@@ -50,6 +59,7 @@ class DockerRuntime(Runtime):
         self._settings = settings or DockerSettings.from_environment()
         self._client = connect()
         self._folder = folder
+        self._evict_at = 0.0
         self.images = ImageCache(
             self._client, folder / "images", limit=int(self._settings.image_cache_gb * 1_000_000_000)
         )
@@ -93,32 +103,48 @@ class DockerRuntime(Runtime):
                 simulator.start()
             yield pair
 
+    @contextmanager
+    def replay(self, work: ReplayWork) -> Iterator[Simulation]:
+        with ExitStack() as stack:
+            stack.callback(self._remove, work.run)
+            simulation = DockerPair(streams=stack.enter_context(_streams()))
+            stack.callback(simulation.stop)
+            with ours():
+                self._make_order_volume(work)
+                container = self._create(work, cells.replayer(work, self._settings), _replay_order(work))
+                volumes.put_folder(container, cells.ORDER, work.folder, scratch=self._folder)
+                simulation.listen_to_simulator(container)
+                container.start()
+            yield simulation
+
     def sweep(self, is_active: Callable[[str], bool]) -> int:
         with ours():
             dead = [run for run in self._runs() if not is_active(run)]
         for run in dead:
             self._remove(run)
-        with ours():
-            self.images.evict()
+        if time.monotonic() > self._evict_at:
+            self._evict_at = time.monotonic() + EVICT_SECONDS
+            with ours():
+                self.images.evict()
         return len(dead)
 
     def _make_volumes(self, work: ShardWork) -> None:
         for part, options in cells.shared_volumes(work, self._settings).items():
             mark = cells.labels(work, self._settings, part)
             volumes.make_memory(self._client, cells.name(work, part), options=options, labels=mark)
-        order = cells.labels(work, self._settings, "order")
-        self._client.volumes.create(cells.name(work, "order"), labels=order)
+        self._make_order_volume(work)
+
+    def _make_order_volume(self, work: Work) -> None:
+        mark = cells.labels(work, self._settings, "order")
+        self._client.volumes.create(cells.name(work, "order"), labels=mark)
 
     def _create_simulator(self, work: ShardWork, *, prepares: bool = False) -> Container:
-        cell = cells.simulator(work, self._settings, prepares=prepares)
-        container = self._client.containers.create(self._settings.simulator_image, **cell)
-        volumes.put_file(container, cells.ORDER, cells.ORDER_FILE, self._order(work))
-        return container
+        return self._create(work, cells.simulator(work, self._settings, prepares=prepares), _order(work))
 
-    def _order(self, work: ShardWork) -> bytes:
-        socket, cache = Path(cells.RPC) / SOCKET_NAME, Path(cells.SIMULATOR_HOME) / "cache"
-        order = order_of(work, socket=socket, cache=cache, shared_memory_dir=Path(cells.OBSERVATIONS))
-        return msgspec.json.encode(order)
+    def _create(self, work: Work, cell: Mapping[str, Any], order: bytes) -> Container:
+        container = self._client.containers.create(self._settings.simulator_image, **cell)
+        volumes.put_file(container, cells.ORDER, cells.ORDER_FILE, order)
+        return container
 
     def _start_agent(self, work: ShardWork, image: Image, pair: DockerPair) -> None:
         note = self.images.note(image.id)
@@ -167,6 +193,15 @@ class DockerRuntime(Runtime):
             for volume in self._client.volumes.list(filters=of_run):
                 with suppress(APIError, NotFound):
                     volume.remove(force=True)
+
+
+def _order(work: ShardWork) -> bytes:
+    socket, memory = Path(cells.RPC) / SOCKET_NAME, Path(cells.OBSERVATIONS)
+    return msgspec.json.encode(order_of(work, socket=socket, cache=CACHE, shared_memory_dir=memory))
+
+
+def _replay_order(work: ReplayWork) -> bytes:
+    return msgspec.json.encode(replay_order_of(work, run=Path(cells.ORDER), cache=CACHE))
 
 
 @contextmanager

@@ -39,12 +39,15 @@ from nav_eval_worker.runtime.base import (
     AgentEnd,
     Image,
     Pair,
+    ReplayWork,
     Runtime,
     RuntimeUnavailable,
     ShardWork,
+    Simulation,
     Usage,
     Weights,
     order_of,
+    replay_order_of,
 )
 from nav_eval_worker.runtime.kept import Kept, NotStarted
 from nav_eval_worker.runtime.logs import CappedLog
@@ -142,8 +145,19 @@ class ProcessRuntime(Runtime):
     def _start_simulator(self, work: ShardWork, socket: Path) -> Kept:
         order = work.folder / "order.json"
         order.write_bytes(msgspec.json.encode(order_of(work, socket=socket, cache=self._cache)))
-        command = [sys.executable, "-m", "nav_eval.evaluation.shard", str(order)]
-        return Kept(command, environment=_environment(), errors=False)
+        return _simulator("shard", order)
+
+    @contextmanager
+    def replay(self, work: ReplayWork) -> Iterator[Simulation]:
+        order = work.folder / "order.json"
+        order.write_bytes(msgspec.json.encode(replay_order_of(work, run=work.folder, cache=self._cache)))
+        simulation = ProcessPair()
+        try:
+            simulation.simulator = _simulator("replay_run", order)
+            simulation.listen()
+            yield simulation
+        finally:
+            simulation.stop()
 
     def sweep(self, is_active: Callable[[str], bool]) -> int:
         found = {f: f.name.removeprefix(self._sockets) for f in Path(tempfile.gettempdir()).glob(f"{self._sockets}*")}
@@ -153,6 +167,11 @@ class ProcessRuntime(Runtime):
         self._images.tidy()
         self._weights.tidy()
         return len(dead)
+
+
+def _simulator(program: str, order: Path) -> Kept:
+    command = [sys.executable, "-m", f"nav_eval.evaluation.{program}", str(order)]
+    return Kept(command, environment=_environment(), errors=False)
 
 
 def _start_agent(work: ShardWork, image: Image, socket: Path) -> Kept:
@@ -206,12 +225,12 @@ def _environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 class ProcessPair(Pair):
-    """Two processes, each with its keeper."""
+    """Two processes, each with its keeper; or a simulator alone."""
 
     agent: Kept | None = None
     simulator: Kept
 
-    def __init__(self, *, limit: int) -> None:
+    def __init__(self, *, limit: int = 0) -> None:
         self._log = CappedLog(limit)
         self._simulator_log = CappedLog(SIMULATOR_LOG)
         self._stopped = threading.Event()

@@ -30,11 +30,16 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def stack(tmp_path: Path, room_data: Path, migrated: Path) -> Iterator[Stack]:
-    """A competition in the room, on SQLite; nobody works yet."""
+def stack(request: pytest.FixtureRequest, tmp_path: Path, room_data: Path, migrated: Path) -> Iterator[Stack]:
+    """A competition in the room, on SQLite; nobody works yet. The parameter, if any, is what its phase verifies."""
     shutil.copyfile(migrated, tmp_path / "store.db")
     benchmark = room_benchmark_file(tmp_path, room_data)
-    stack = Stack(tmp_path, database=f"sqlite:///{tmp_path / 'store.db'}", benchmark=benchmark, verify="none")
+    stack = Stack(
+        tmp_path,
+        database=f"sqlite:///{tmp_path / 'store.db'}",
+        benchmark=benchmark,
+        verify=getattr(request, "param", "none"),
+    )
     yield stack
     stack.close()
 

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -12,9 +13,9 @@ from nav_eval_store.clock import ManualClock
 from nav_eval_store.database import Database
 from nav_eval_store.lifecycle import JobKind, State
 from nav_eval_store.messages import Broker
-from nav_eval_store.models import LeaseEnd
+from nav_eval_store.models import LeaseEnd, LeaseRow
 from nav_eval_store.viewing import ORGANISER
-from nav_eval_worker.attendance import attending, sweep
+from nav_eval_worker.attendance import AFTERWORK, Broom, attending
 from nav_eval_worker.beat import Beat
 from nav_eval_worker.bell import Bell
 from nav_eval_worker.doing import do_next
@@ -85,9 +86,49 @@ def test_what_a_dead_worker_left_is_swept(stack: Stack, make_shop) -> None:
     runs = shop.settings.folder / "runs"
     for name in (str(lease.id), "dead"):
         (runs / name).mkdir(parents=True)
-    assert sweep(shop) == 1
+    assert Broom(shop).sweep() == 1
     assert swept == ["dead"]
     assert [folder.name for folder in runs.iterdir()] == [str(lease.id)]
+
+
+@pytest.mark.parametrize(
+    ("end", "seconds", "is_swept"),
+    [
+        (LeaseEnd.DONE, 1, False),  # it may be making films
+        (LeaseEnd.DONE, AFTERWORK.total_seconds() + 1, True),
+        (LeaseEnd.LOST, 1, True),
+    ],
+)
+def test_a_job_that_is_done_has_time_for_its_films(
+    stack: Stack, make_shop, end: LeaseEnd, seconds: float, is_swept: bool
+) -> None:
+    clock = ManualClock()
+    shop = make_shop()
+    shop.database = stack.database = Database(stack.environment["NAV_EVAL_DATABASE"], clock=clock)
+    stack.submit(stack.team("ada"))
+    lease = shop.database.run(lambda session: leases.claim_next(session, "w1"))
+    with shop.database.begin() as session:
+        row = session.get_one(LeaseRow, lease.id)
+        row.end, row.released_at = end, clock.now()
+    clock.advance(seconds=seconds)
+    folder = shop.settings.folder / "runs" / str(lease.id)
+    folder.mkdir(parents=True)
+    Broom(shop).sweep()
+    assert folder.exists() is not is_swept
+
+
+def test_what_a_lost_worker_left_is_swept_when_its_lease_has_run_out(stack: Stack, make_shop) -> None:
+    """Nobody has to start anything again: a worker that is there looks often enough."""
+    shop = make_shop(look_seconds=0.05)
+    shop.settings = replace(shop.settings, patience=replace(shop.patience, lease=timedelta(seconds=0.3)))
+    stack.submit(stack.team("ada"))
+    lost = stack.database.run(lambda session: leases.claim_next(session, "w0", patience=shop.patience))
+    left = shop.settings.folder / "runs" / str(lost.id)
+    left.mkdir(parents=True)
+    with attending(shop, Hands(shop)):
+        time.sleep(0.4)
+        Beat(shop).round()
+        stack.wait_until(lambda: not left.exists(), seconds=10)
 
 
 @pytest.mark.parametrize(

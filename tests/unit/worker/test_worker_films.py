@@ -1,67 +1,99 @@
 """Films are kept as they come, within their time; that none can be made is nobody's fault."""
 
-import sys
 import time
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
-from threading import Event
-from types import SimpleNamespace
-from typing import Any, cast
-from uuid import uuid4
+from typing import Any
 
+import msgspec
 import pytest
 
-from nav_eval_store import places
-from nav_eval_store.blobs import BlobStore
+from nav_eval.causes import Cause
+from nav_eval.evaluation.shard_protocol import Ended, Filmed, Message, Purpose
+from nav_eval_store import leases, places
+from nav_eval_store.leases import Lease
+from nav_eval_worker.holding import Hold
 from nav_eval_worker.jobs import films
+from nav_eval_worker.runtime.base import RuntimeUnavailable
+from nav_eval_worker.workshop import Workshop
+from support.scripted import Replay, ScriptedRuntime
+from support.stack import Stack
 
-MAKES_ONE = (
-    "import pathlib, sys; o = pathlib.Path(sys.argv[2]); o.mkdir(); "
-    "(o / '0.json').write_text('{\"episode_id\": \"a/b\"}')"
-)
-"""Stands for the program that draws."""
+pytestmark = pytest.mark.integration
 
-
-@dataclass
-class Shop:
-    blobs: BlobStore
-    settings: Any = field(default_factory=lambda: SimpleNamespace(films=1, cache=Path("cache")))
-    stopping: Event = field(default_factory=Event)
+FILM = Filmed(episode_id="a/b", replay=msgspec.Raw(b'{"episode_id":"a/b"}'))
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Shop:
-    return Shop(BlobStore(tmp_path / "blobs"))
+def lease(stack: Stack) -> Lease:
+    stack.submit(stack.team("ada"))
+    lease = stack.database.run(lambda session: leases.claim_next(session, "w1"))
+    assert lease is not None
+    return lease
 
 
-def run(monkeypatch: pytest.MonkeyPatch, shop: Shop, folder: Path, program: str) -> tuple[int, Any]:
-    monkeypatch.setattr(films, "leashed", lambda command: [sys.executable, "-c", program, *command[3:]])
-    brief = SimpleNamespace(submission_id=uuid4())
-    folder.mkdir()
-    return films.make(cast(Any, shop), cast(Any, brief), folder), brief.submission_id
+def made(shop: Workshop, lease: Lease, folder: Path) -> int:
+    with Hold(shop, lease) as hold:
+        hold.let_go()
+        return films.make(shop, hold, folder)
 
 
-def test_a_film_is_kept_where_pages_look_for_it(shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made, submission = run(monkeypatch, shop, tmp_path / "run", MAKES_ONE)
-    assert made == 1
-    assert b"a/b" in shop.blobs.get(places.film(submission, "a/b"))
+def makes_one(replay: Replay) -> Iterator[Message]:
+    yield FILM
+    yield Ended()
 
 
-@pytest.mark.parametrize("program", ["raise SystemExit('no OpenGL')", f"{MAKES_ONE}; import os; os.abort()"])
-def test_a_program_that_fails_leaves_what_it_made(
-    shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
+def crashes(replay: Replay) -> Iterator[Message]:
+    yield FILM
+
+
+def cannot(replay: Replay) -> Iterator[Message]:
+    yield Ended(cause=Cause.INFRASTRUCTURE, detail="no OpenGL")
+
+
+def is_slow(replay: Replay) -> Iterator[Message]:
+    replay.stopped.wait(60)
+    yield FILM
+
+
+def test_a_film_is_kept_where_pages_look_for_it(make_shop: Any, lease: Lease, tmp_path: Path) -> None:
+    shop = make_shop(ScriptedRuntime(replays=makes_one), films=2)
+    assert made(shop, lease, tmp_path) == 1
+    assert b"a/b" in shop.blobs.get(places.film(lease.submission_id, "a/b"))
+    (work,) = shop.runtime.replayed
+    assert (work.run, work.purpose, work.episodes) == (str(lease.id), Purpose.FILM, 2)
+
+
+@pytest.mark.parametrize(("script", "count"), [(crashes, 1), (cannot, 0)])
+def test_a_simulator_that_fails_leaves_what_it_made(
+    make_shop: Any, lease: Lease, tmp_path: Path, script: Any, count: int
 ) -> None:
-    made, _ = run(monkeypatch, shop, tmp_path / "run", program)
-    assert made == (1 if "abort" in program else 0)
+    assert made(make_shop(ScriptedRuntime(replays=script), films=1), lease, tmp_path) == count
 
 
-def test_a_worker_that_stops_waits_for_no_film(shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shop.stopping.set()
+def test_a_runtime_that_fails_costs_nothing_but_the_films(make_shop: Any, lease: Lease, tmp_path: Path) -> None:
+    class Broken(ScriptedRuntime):
+        def replay(self, work: object) -> Any:
+            raise RuntimeUnavailable
+
+    assert made(make_shop(Broken(), films=1), lease, tmp_path) == 0
+
+
+@pytest.mark.parametrize("why", ["the worker stops", "the time is up"])
+def test_films_are_not_waited_for(
+    make_shop: Any, lease: Lease, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, why: str
+) -> None:
+    shop = make_shop(ScriptedRuntime(replays=is_slow), films=1)
+    if why == "the worker stops":
+        shop.stopping.set()
+    else:
+        monkeypatch.setattr(films, "SECONDS", 0.2)
     begun = time.monotonic()
-    run(monkeypatch, shop, tmp_path / "run", "import time; time.sleep(60)")
+    assert made(shop, lease, tmp_path) == 0
     assert time.monotonic() - begun < 20
 
 
-def test_films_can_be_switched_off(shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shop.settings.films = 0
-    assert run(monkeypatch, shop, tmp_path / "run", MAKES_ONE)[0] == 0
+def test_films_can_be_switched_off(make_shop: Any, lease: Lease, tmp_path: Path) -> None:
+    shop = make_shop(ScriptedRuntime(replays=makes_one), films=0)
+    assert made(shop, lease, tmp_path) == 0
+    assert shop.runtime.replayed == []

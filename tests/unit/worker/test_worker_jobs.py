@@ -2,23 +2,24 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from uuid import UUID
 
 import pytest
 
 from nav_eval.causes import Cause
-from nav_eval.evaluation.shard_protocol import Beat, Ended, Message
-from nav_eval_store import places, workers
+from nav_eval.evaluation.shard_protocol import Beat, Checked, Ended, Message, Purpose
+from nav_eval_store import boards, places, workers
 from nav_eval_store.lifecycle import State
 from nav_eval_store.models import LeaseEnd
+from nav_eval_store.viewing import ORGANISER
 from nav_eval_worker import holding
 from nav_eval_worker.archives import ArchiveInvalid
 from nav_eval_worker.doing import do_next
-from nav_eval_worker.jobs import canary, shard
+from nav_eval_worker.jobs import canary, score, shard
 from nav_eval_worker.runtime.base import AgentEnd
 from support.challenge import TEST
-from support.scripted import READY, ScriptedPair, ScriptedRuntime, played, plays_all
+from support.scripted import READY, Replay, ScriptedPair, ScriptedRuntime, played, plays_all
 from support.stack import Stack
 
 pytestmark = pytest.mark.integration
@@ -319,3 +320,47 @@ def test_other_rules_than_those_submitted_to_are_never_played(stack: Stack, make
     assert stack.get(submission).cause is Cause.INFRASTRUCTURE
     assert "other rules" in stack.get(submission).detail
     assert runtime.pairs == []
+
+
+def replays(*messages: Message) -> Callable[[Replay], Iterator[Message]]:
+    return lambda _: iter(messages)
+
+
+@pytest.mark.parametrize(
+    ("stack", "found", "limit", "is_verified"),
+    [
+        ("all", Checked(episodes=4, steps=12), None, True),
+        ("all", Checked(episodes=4, steps=12, differences=("spl is 1.0",)), None, False),
+        ("sample", Checked(episodes=4, steps=12), score.SAMPLE, False),
+    ],
+    indirect=["stack"],
+)
+def test_only_what_was_replayed_as_a_whole_is_verified(
+    stack: Stack, make_shop, found: Checked, limit: int | None, is_verified: bool
+) -> None:
+    runtime = ScriptedRuntime(replays=replays(found, Ended()))
+    shop, submission = make_shop(runtime), stack.submit(stack.team("ada"))
+    while do_next(shop):
+        pass
+    ended = stack.completed(submission)
+    assert [(work.purpose, work.episodes) for work in runtime.replayed] == [(Purpose.CHECK, limit)]
+    assert is_marked_verified(stack) is is_verified
+    assert ended.provenance["verification"] == {"episodes": 4, "steps": 12, "equal": found.equal}
+
+
+def is_marked_verified(stack: Stack) -> bool:
+    with stack.database.read() as session:
+        (row,) = boards.leaderboard(session, stack.phase(session), ORGANISER).rows
+        return row.verified_at is not None
+
+
+@pytest.mark.parametrize("stack", ["all"], indirect=True)
+def test_a_replay_that_dies_is_our_fault_and_tried_again(stack: Stack, make_shop) -> None:
+    told: list[list[Message]] = [[], [Checked(episodes=4, steps=12), Ended()]]
+    shop = make_shop(ScriptedRuntime(replays=lambda _: iter(told.pop(0))))
+    submission = stack.submit(stack.team("ada"))
+    while do_next(shop):
+        pass
+    stack.completed(submission)
+    assert is_marked_verified(stack)
+    assert [lease.end for lease in stack.leases(submission)][-2:] == [LeaseEnd.FAILED, LeaseEnd.DONE]

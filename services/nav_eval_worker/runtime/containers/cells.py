@@ -4,12 +4,19 @@ Pure: work and settings in, arguments of the Docker SDK out, so that a test can 
 a team wrote is passed on but the image itself; its command and environment are the image's own.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from docker.types import DeviceRequest, LogConfig, Mount, Ulimit
 
-from nav_eval_worker.runtime.base import SOCKET_NAME, WEIGHTS_VARIABLE, RuntimeUnavailable, ShardWork
+from nav_eval_worker.runtime.base import (
+    SOCKET_NAME,
+    WEIGHTS_VARIABLE,
+    ReplayWork,
+    RuntimeUnavailable,
+    ShardWork,
+    Work,
+)
 from nav_eval_worker.runtime.containers.settings import DockerSettings
 
 RUN_LABEL, SITE_LABEL, WORKER_LABEL, PART_LABEL = "nav-eval.run", "nav-eval.site", "nav-eval.worker", "nav-eval.part"
@@ -25,12 +32,12 @@ _LOG = LogConfig(
 )  # for organisers; teams get ours
 
 
-def labels(work: ShardWork, settings: DockerSettings, part: str) -> dict[str, str]:
+def labels(work: Work, settings: DockerSettings, part: str) -> dict[str, str]:
     """By which everything of a run is found again."""
     return {RUN_LABEL: work.run, SITE_LABEL: settings.site, WORKER_LABEL: work.worker, PART_LABEL: part}
 
 
-def name(work: ShardWork, part: str) -> str:
+def name(work: Work, part: str) -> str:
     return f"nav-eval-{work.run}-{part}"
 
 
@@ -52,22 +59,35 @@ def agent(work: ShardWork, settings: DockerSettings, *, volumes: tuple[str, ...]
 
 def simulator(work: ShardWork, settings: DockerSettings, *, prepares: bool = False) -> dict[str, Any]:
     """Ours. It talks to a stranger, so it has walls, too. One that prepares has no agent, and may write for all."""
+    if prepares:
+        return _simulator(work, settings, part="prepare", command="prepare")
+    shared = [
+        _volume(name(work, "rpc"), RPC, read_only=True),
+        _volume(name(work, "obs"), OBSERVATIONS, read_only=False),
+    ]
+    return _simulator(work, settings, part="simulator", command="play", shared=shared)
+
+
+def replayer(work: ReplayWork, settings: DockerSettings) -> dict[str, Any]:
+    """A simulator alone with a finished run. Its films are long messages, which no log needs twice."""
+    quiet = {"log_config": LogConfig(type=LogConfig.types.NONE)}
+    return _simulator(work, settings, part="replay", command="replay") | quiet
+
+
+def _simulator(
+    work: Work, settings: DockerSettings, *, part: str, command: str, shared: Sequence[Mount] = ()
+) -> dict[str, Any]:
     mounts = [
         _volume(name(work, "order"), ORDER, read_only=False),  # the engine puts the order there before the start
         # a new volume takes over the owner that the folder has in the image
-        Mount(target=PREPARED, source=settings.prepared, type="volume", read_only=not prepares),
+        Mount(target=PREPARED, source=settings.prepared, type="volume", read_only=command != "prepare"),
         _data(settings),
+        *shared,
     ]
-    if not prepares:
-        mounts += [
-            _volume(name(work, "rpc"), RPC, read_only=True),
-            _volume(name(work, "obs"), OBSERVATIONS, read_only=False),
-        ]
-    part = "prepare" if prepares else "simulator"
     device = [settings.simulator_gpu] if settings.simulator_gpu else []
     return {
         **_walls(work, settings, part),
-        "command": ["prepare" if prepares else "play", f"{ORDER}/{ORDER_FILE}"],
+        "command": [command, f"{ORDER}/{ORDER_FILE}"],
         "environment": {"HOME": "/tmp", "MESA_SHADER_CACHE_DISABLE": "true"},  # noqa: S108 (a tmpfs of its own)
         "mounts": mounts,
         "tmpfs": {"/tmp": _tmpfs(512), f"{SIMULATOR_HOME}/cache": _tmpfs(int(settings.simulator_memory_gb * 500))},  # noqa: S108
@@ -103,7 +123,7 @@ def shared_volumes(work: ShardWork, settings: DockerSettings) -> Mapping[str, st
     }
 
 
-def _walls(work: ShardWork, settings: DockerSettings, part: str) -> dict[str, Any]:
+def _walls(work: Work, settings: DockerSettings, part: str) -> dict[str, Any]:
     """What holds for both."""
     return {
         "name": name(work, part),

@@ -31,9 +31,9 @@ _KILLED = 137
 
 
 class DockerPair(Pair):
-    """Two containers."""
+    """Two containers; or a simulator alone."""
 
-    def __init__(self, *, streams: docker.APIClient, log_limit: int) -> None:
+    def __init__(self, *, streams: docker.APIClient, log_limit: int = 0) -> None:
         """`streams` is a client without a time limit, for what lasts as long as the run."""
         self._streams = streams
         self._log, self._simulator_log = CappedLog(log_limit), CappedLog(SIMULATOR_LOG)

@@ -40,6 +40,15 @@ def put_file(container: Container, folder: str, name: str, data: bytes) -> None:
     container.put_archive(folder, packed.getvalue())
 
 
+def put_folder(container: Container, target: str, folder: Path, *, scratch: Path) -> None:
+    """Copy the files of a folder into a volume of a container that has not started yet; `scratch` is for packing."""
+    with tempfile.TemporaryFile(dir=scratch) as packed:
+        with tarfile.open(fileobj=packed, mode="w") as archive:
+            archive.add(folder, arcname=".", filter=_as_root)
+        packed.seek(0)
+        container.put_archive(target, cast(IO[bytes], packed))
+
+
 class WeightsCache:
     """Weights by digest, each in a volume that agents mount read-only."""
 
@@ -75,17 +84,14 @@ class WeightsCache:
             self._helper_image, command=["true"], network_mode="none", mounts=[mount], labels=labels
         )
         try:
-            with tempfile.TemporaryFile(dir=self._folder) as packed:
-                with tarfile.open(fileobj=packed, mode="w") as archive:
-                    archive.add(files, arcname=".", filter=_as_root)
-                packed.seek(0)
-                helper.put_archive("/weights", cast(IO[bytes], packed))
+            put_folder(helper, "/weights", files, scratch=self._folder)
         finally:
             helper.remove(force=True)
         self._client.volumes.create(_ready(name), labels=labels)  # only a full volume has this sign beside it
 
 
 def _as_root(header: tarfile.TarInfo) -> tarfile.TarInfo:
+    header.mode |= 0o555 if header.isdir() else 0o444  # whatever this worker's umask is
     header.uid = header.gid = 0
     header.uname = header.gname = ""
     return header
