@@ -1,24 +1,30 @@
 """Everything that an agent may try against us, on a real engine: it fails, and the run ends with a named cause.
 
-docs/security.md lists the attempts with their results; a test here keeps that table true.
+What each attempt gets stands in docs/security.md, in two tables; the tests here hold the engine to them, word for word.
 """
 
 import hashlib
 import json
 import re
 import socket
+import subprocess
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
-from nav_eval.causes import Cause
 from nav_eval.config.schema.competition import LimitsConfig
-from nav_eval.evaluation.shard_protocol import Ended, Played
-from nav_eval_worker.runtime.base import Image, Pair, ShardWork, Weights
+from nav_eval_worker.holding import Hold
+from nav_eval_worker.jobs.playing import Play
+from nav_eval_worker.runtime.base import Image, ShardWork, Weights
+from nav_eval_worker.runtime.containers import seccomp
 from nav_eval_worker.runtime.docker import DockerRuntime
 from support.engine import ROOT, DockerEngine, packed
 
@@ -26,45 +32,97 @@ Admit = Callable[..., Image]
 Work = Callable[..., ShardWork]
 
 AGENTS = Path(__file__).parent / "agents"
-SMALL = LimitsConfig(memory_gb=0.3, cpus=0.5, shm_gb=0.02, pids=64, log_kb=16, start_seconds=90, step_seconds=20)
-#: what a bomb does to its own run; None: it was harmless, and the run is scored as any other
-BOMBS: dict[str, set[Cause | None]] = {
-    "fork_bomb": {None, Cause.AGENT_CRASH, Cause.AGENT_TIMEOUT, Cause.AGENT_OOM},
-    "memory_bomb": {Cause.AGENT_OOM},
-    "disk_fill": {None, Cause.AGENT_OOM},
-    "inode_fill": {Cause.AGENT_CRASH, Cause.AGENT_START_TIMEOUT},
-    "log_flood": {None},
-    "socket_swap": {None, Cause.AGENT_CRASH, Cause.AGENT_START_TIMEOUT, Cause.PROTOCOL_ERROR},
-    "crash": {Cause.AGENT_CRASH},
-    "silence": {Cause.AGENT_START_TIMEOUT},
-}
+SMALL = LimitsConfig(memory_gb=0.5, cpus=1.0, shm_gb=0.02, pids=64, log_kb=16, start_seconds=60, step_seconds=20)
+IMPATIENT = {"silence": {"start_seconds": 6.0}, "hang": {"step_seconds": 5.0}, "fork_bomb": {"step_seconds": 6.0}}
+SCORED = "scored"
+#: all capabilities, permitted and effective, as `setcap` would write it: revision 2, then five words
+ALL_CAPABILITIES = "01000002" + "ffffffff00000000" * 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How a run ended, in the words of the worker."""
+
+    ended: str  #: the cause, or that it was scored
+    detail: str
+    lines: list[dict[str, Any]]
+    log: str
+    words: int  #: bytes that the agent printed in an episode, as far as they were kept
+    seconds: tuple[float, float]
+
+    @property
+    def scores(self) -> list[object]:
+        return [(line["episode_id"], line["status"], line["metrics"], line["num_steps"]) for line in self.lines]
+
+
+def played(runtime: DockerRuntime, work: ShardWork) -> Outcome:
+    """A pair, listened to as a worker does."""
+    began = time.monotonic()
+    held = SimpleNamespace(check=lambda: None, heard=lambda: None, reason=None, lease=SimpleNamespace(id=work.run))
+    with runtime.run(work) as pair:
+        play = Play(pair, cast(Hold, held))
+        episodes = [finished for finished in play.episodes() if finished is not None]
+        log = (play.words + pair.take_log()).decode(errors="replace")
+    lines = [json.loads(finished.line) for finished in episodes]
+    named = [(str(line["cause"]), str(line.get("detail"))) for line in lines if line.get("cause")]
+    if not named and play.failure is not None:
+        named = [(str(play.failure.cause), str(play.failure))]
+    ended, detail = named[0] if named else (SCORED, "")
+    words = max((len(finished.words) for finished in episodes), default=0)
+    return Outcome(ended=ended, detail=detail, lines=lines, log=log, words=words, seconds=(began, time.monotonic()))
+
+
+def documented(heading: str) -> dict[str, str]:
+    """What docs/security.md says of each attempt: the last column of the table under a heading."""
+    text = (ROOT / "docs" / "security.md").read_text().partition(f"\n### {heading}\n")[2].partition("\n#")[0]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("| `")
+    ]
+    return {row[0].strip("`"): row[-1].strip("`") for row in rows}
+
+
+def attempts(file: str) -> list[str]:
+    """The names of the attempts, as the source lists them."""
+    source = (AGENTS / file).read_text()
+    listed = " ".join(re.findall(r"^(?:EARLY|PLAYING) = \((.*?)\)", source, re.DOTALL | re.MULTILINE))
+    return re.findall(r"\w+", listed)
 
 
 class Service:
-    """Something that listens on every address of the host, as a published database would."""
+    """Something that listens on every address of the host, as a published database would, and on an abstract socket."""
 
     def __init__(self) -> None:
-        self._socket = socket.create_server(("0.0.0.0", 0))
-        self.port = self._socket.getsockname()[1]
+        self._sockets = [socket.create_server(("0.0.0.0", 0)), socket.socket(socket.AF_UNIX)]
+        self.port = self._sockets[0].getsockname()[1]
+        self.name = f"nav-eval-{uuid.uuid4().hex}"
+        self._sockets[1].bind(f"\0{self.name}")
+        self._sockets[1].listen()
         self.visitors: list[str] = []
-        threading.Thread(target=self._accept, daemon=True).start()
+        for listening in self._sockets:
+            threading.Thread(target=self._accept, args=[listening], daemon=True).start()
 
-    def _accept(self) -> None:
+    def _accept(self, listening: socket.socket) -> None:
         while True:
             try:
-                connection, address = self._socket.accept()
+                connection, address = listening.accept()
             except OSError:
                 return
             self.visitors.append(str(address))
             connection.close()
 
     def close(self) -> None:
-        self._socket.close()
+        for listening in self._sockets:
+            listening.close()
 
 
 @pytest.fixture
 def host_service() -> Iterator[Service]:
     service = Service()
+    with socket.create_connection((host_addresses()[0], service.port)):
+        pass  # from the host itself it can be reached
+    while not service.visitors:
+        time.sleep(0.01)
+    service.visitors.clear()
     yield service
     service.close()
 
@@ -77,87 +135,99 @@ def host_marker() -> Iterator[Path]:
     marker.unlink()
 
 
-def host_address() -> str:
-    """An address of this host that a container with a network could reach."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.connect(("192.0.2.1", 9))
-        return str(probe.getsockname()[0])
-
-
-def cause_of(pair: Pair) -> tuple[Cause | None, str]:
-    """How a run ended, in the words of the worker: the agent's own end explains what the simulator saw."""
-    cause: Cause | None = None
-    detail = "no end"
-    for message in pair.messages():
-        if isinstance(message, Played) and (seen := json.loads(bytes(message.line)).get("cause")):
-            cause, detail = Cause(seen), "episode"
-        if isinstance(message, Ended):
-            cause, detail = message.cause or cause, message.detail
-    end = pair.agent_end()
-    if end is not None and cause in (Cause.AGENT_CRASH, Cause.AGENT_TIMEOUT, Cause.AGENT_START_TIMEOUT):
-        return end.cause, end.detail
-    return cause, detail
-
-
-def attempts(file: str) -> list[str]:
-    """The names of the attempts, as the source lists them."""
-    source = (AGENTS / file).read_text()
-    listed = "".join(re.findall(r"^(?:EARLY|PLAYING) = \((.*?)\)", source, re.DOTALL | re.MULTILINE))
-    return re.findall(r"\w+", listed)
+def host_addresses() -> list[str]:
+    """By which a container with a network could reach this host."""
+    said = subprocess.run(["ip", "-o", "addr", "show"], capture_output=True, text=True, check=True).stdout
+    found = re.findall(r"inet6? ([\da-f.:]+)/\d+.* scope global", said)
+    return found or pytest.fail("this host has no address")
 
 
 def test_every_way_out_is_closed(
     runtime: DockerRuntime, admitted: Admit, work: Work, host_service: Service, host_marker: Path
 ) -> None:
+    give = f"os.setxattr('/agent/capsh', 'security.capability', bytes.fromhex('{ALL_CAPABILITIES}'))"
     image = admitted(
         (AGENTS / "prober.py").read_text(),
-        f"ENV HOST_SERVICE={host_address()}:{host_service.port} HOST_MARKER={host_marker}\n"
-        "USER root\nRUN cp /bin/bash /agent/rootsh && chmod 4755 /agent/rootsh\nVOLUME /scratch\n",
+        f"ENV HOST_ADDRESSES={','.join(host_addresses())} HOST_PORT={host_service.port}\n"
+        f"ENV HOST_ABSTRACT_SOCKET={host_service.name} HOST_MARKER={host_marker}\n"
+        "USER root\nRUN cp /bin/bash /agent/rootsh && chmod 4755 /agent/rootsh && cp /bin/bash /agent/capsh "
+        f'&& python3 -c "import os; {give}"\nVOLUME /scratch\n',
     )
-    with runtime.run(work(image, limits=SMALL)) as pair:
-        cause, detail = cause_of(pair)
-        log = pair.take_log().decode()
-    found = {}
-    for line in log.splitlines():
-        if line.startswith("REPORT "):
-            entry = json.loads(line.removeprefix("REPORT "))
-            found[entry["attempt"]] = entry["got"]
-    assert cause is None, detail
-    assert {name: got for name, got in found.items() if got is not None} == {"write_outside": "['/scratch']"}
-    assert sorted(found) == sorted(attempts("prober.py"))
+    outcome = played(runtime, work(image, limits=SMALL))
+    found = [json.loads(line.removeprefix("REPORT ")) for line in re.findall(r"^REPORT .*", outcome.log, re.MULTILINE)]
+    assert outcome.ended == SCORED, outcome.detail + outcome.log
+    assert {entry["attempt"]: entry["got"] for entry in found if entry["got"] is not None} == {}
+    expected = documented("Ways out")
+    assert [entry["attempt"] for entry in found] == attempts("prober.py")
+    odd = {
+        entry["attempt"]: entry["why"]
+        for entry in found
+        if not _reasons(entry["why"]) <= _reasons(expected[entry["attempt"]])
+    }
+    assert odd == {}
     assert host_service.visitors == []
+
+
+def _reasons(text: str) -> set[str]:
+    """An attempt of many parts is refused for several reasons; hosts differ in how many of them there are."""
+    return set(text.split("; "))
 
 
 def test_bombs_hurt_their_own_run_alone(
     engine: DockerEngine, runtime: DockerRuntime, admitted: Admit, work: Work, tmp_path: Path
 ) -> None:
     image = admitted((AGENTS / "bombs.py").read_text(), "VOLUME /scratch\n")
-    weights = {name: chosen(runtime, name, tmp_path) for name in ("neighbour", *BOMBS)}
-    alone = played(runtime, work(image, weights=weights["neighbour"]))
+    expected = documented("Bombs and bad behaviour")
+    weights = {name: chosen(runtime, name, tmp_path) for name in ("neighbour", *expected)}
+    alone = played(runtime, work(image, weights=weights["neighbour"], limits=SMALL))
 
-    def explode(bomb: str) -> tuple[Cause | None, str, bytes]:
-        limits = SMALL.model_copy(update={"start_seconds": 6.0}) if bomb == "silence" else SMALL
-        with runtime.run(work(image, weights=weights[bomb], limits=limits)) as pair:
-            cause, detail = cause_of(pair)
-            return cause, detail, pair.take_log()
+    def explode(bomb: str) -> Outcome:
+        limits = SMALL.model_copy(update=IMPATIENT.get(bomb, {}))
+        return played(runtime, work(image, weights=weights[bomb], limits=limits))
 
-    with ThreadPoolExecutor(3) as pool:
-        exploding = {bomb: pool.submit(explode, bomb) for bomb in BOMBS}
-        beside = played(runtime, work(image, weights=weights["neighbour"]))
-        results = {bomb: future.result(timeout=300) for bomb, future in exploding.items()}
+    beside: list[Outcome] = []
+    with ThreadPoolExecutor(2) as pool:
+        exploding = {bomb: pool.submit(explode, bomb) for bomb in expected}
+        while not all(future.done() for future in exploding.values()):  # somebody honest is always beside them
+            beside.append(played(runtime, work(image, weights=weights["neighbour"], limits=SMALL)))
+    results = {bomb: future.result() for bomb, future in exploding.items()}
 
-    assert beside == alone
-    assert len(alone) == 1
-    for bomb, (cause, detail, _) in results.items():
-        assert cause in BOMBS[bomb], f"{bomb}: {cause} {detail}"
-    logs = {bomb: log.decode(errors="replace") for bomb, (_, _, log) in results.items()}
-    assert all(len(log) < 17_000 for log in logs.values())
-    assert "bytes left out" in logs["log_flood"]
-    assert "No space left on device" in logs["disk_fill"]
-    assert "weights.pt is missing" in results["crash"][1]
-    assert "exit code 3" in results["crash"][1]
+    assert {bomb: outcome.ended for bomb, outcome in results.items()} == expected
+    assert (alone.ended, len(alone.scores)) == (SCORED, 1)
+    assert [outcome.scores for outcome in beside] == [alone.scores] * len(beside)
+    assert {bomb for bomb, outcome in results.items() if any(_overlap(outcome, other) for other in beside)} == {
+        *results
+    }
+    assert [results[bomb].scores for bomb in ("ring_hold", "socket_swap", "log_flood")] == [alone.scores] * 3
+    _check_details(results)
     assert engine.client.containers.list(all=True, filters={"label": "nav-eval.run"}) == []
     assert engine.client.volumes.list(filters={"label": "nav-eval.run"}) == []
+
+
+def _overlap(one: Outcome, other: Outcome) -> bool:
+    return one.seconds[0] < other.seconds[1] and other.seconds[0] < one.seconds[1]
+
+
+def _check_details(results: dict[str, Outcome]) -> None:
+    """What a team is told, and what a bomb was told by the engine."""
+    logs = {bomb: outcome.log for bomb, outcome in results.items()}
+    assert all(outcome.words < (SMALL.log_kb << 10) + 100 for outcome in results.values())
+    assert all(len(outcome.detail) < 1200 for outcome in results.values())
+    assert "bytes left out" in logs["log_flood"]
+    folders = ("/tmp", "/rpc", "/dev/shm", "/scratch")
+    filled = dict(re.findall(r"^(\S+): No space left on device after (\d+) MB", logs["disk_fill"], re.MULTILINE))
+    assert filled == dict(zip(folders, ("64", "1", "19", "64"), strict=True))
+    assert "No space left on device after 30 folders" in logs["inode_fill"]
+    assert "Resource temporarily unavailable" in logs["fork_bomb"]
+    assert re.search(r"Too many open files after 40\d\d files", logs["file_bomb"])
+    assert "exit code 3" in results["crash"].detail
+    assert "weights.pt is missing" in results["crash"].detail
+    assert "signal 11" in results["fault"].detail
+    assert "about to read address 0" in results["fault"].detail
+    assert "more memory than the phase allows" in results["memory_bomb"].detail
+    assert "6 s" in results["silence"].detail
+    assert "5 s" in results["hang"].detail
+    assert "is no socket" in results["socket_link"].detail
 
 
 def chosen(runtime: DockerRuntime, bomb: str, tmp_path: Path) -> Weights:
@@ -167,14 +237,20 @@ def chosen(runtime: DockerRuntime, bomb: str, tmp_path: Path) -> Weights:
     return runtime.admit_weights(archive, digest=f"sha256:{hashlib.sha256(archive.read_bytes()).hexdigest()}")
 
 
-def played(runtime: DockerRuntime, order: ShardWork) -> list[object]:
-    """What scoring needs of every episode."""
-    with runtime.run(order) as pair:
-        lines = [json.loads(bytes(message.line)) for message in pair.messages() if isinstance(message, Played)]
-    return [(line["episode_id"], line["status"], line["metrics"], line["num_steps"]) for line in lines]
+def test_the_documented_tables_are_what_is_tried() -> None:
+    assert sorted(documented("Ways out")) == sorted(attempts("prober.py"))
+    assert sorted(documented("Bombs and bad behaviour")) == sorted(attempts("bombs.py"))
 
 
-def test_the_documented_table_is_what_is_tried() -> None:
-    text = (ROOT / "docs" / "security.md").read_text()
-    documented = set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
-    assert documented == {*attempts("prober.py"), *BOMBS}
+def test_our_system_calls_are_fewer_than_the_engines_own(engine: DockerEngine) -> None:
+    """Read from what the engine hands to runc for a container that says nothing about system calls."""
+    container = engine.client.containers.create("nav-eval-agent:latest", ["sleep", "60"], cap_drop=["ALL"])
+    try:
+        container.start()
+        (file,) = (engine.folder / "exec").rglob(f"{container.id}/config.json")
+        rules = json.loads(file.read_text())["linux"]["seccomp"]["syscalls"]
+    finally:
+        container.remove(force=True)
+    theirs = {name for rule in rules if rule["action"] == "SCMP_ACT_ALLOW" for name in rule["names"]}
+    assert seccomp.allowed() < theirs
+    assert not seccomp.allowed() & {"socket", "clone", "clone3", "io_uring_setup", "keyctl", "bpf", "unshare", "ptrace"}

@@ -2,55 +2,34 @@
 """Agents that hurt: which one this is stands in its weights. Those that survive play on, and `neighbour` is honest."""
 
 import os
+import signal
+import subprocess
 import sys
 import threading
 import time
 
-from nav_eval_sdk import Agent, serve
+from nav_eval_sdk import Agent, serve, shared_memory
 
 with open("/weights/bomb") as choice:
     BOMB = choice.read()
+SOCKET = os.environ["NAV_EVAL_SOCKET"]
 
 
-def fork_bomb():
-    """As many processes as there may be, each of which tries to make more."""
-    started = 0
-    while True:
-        try:
-            if os.fork() == 0:
-                while True:
-                    try:
-                        os.fork()
-                    except OSError:
-                        time.sleep(0.01)
-            started += 1
-        except OSError as error:
-            print(f"fork failed after {started}: {error}", flush=True)
-            return
+# before it serves
 
 
-def memory_bomb():
-    held = []
-    while True:
-        held.append(bytearray(os.urandom(1) * (16 << 20)))
+def crash():
+    print("weights.pt is missing", flush=True)
+    sys.exit(3)
 
 
-def disk_fill():
-    for folder in ("/tmp", "/rpc", "/dev/shm", "/scratch"):
-        written = 0
-        try:
-            with open(f"{folder}/fill", "wb") as file:
-                while written < 2 << 30:
-                    written += file.write(bytes(1 << 20))
-                    file.flush()
-        except OSError as error:
-            print(f"{folder}: {error.strerror} after {written >> 20} MB", flush=True)
-        finally:
-            try:
-                os.unlink(f"{folder}/fill")
-            except OSError:
-                pass
-    print("filled", flush=True)
+def fault():
+    print("about to read address 0", flush=True)
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def silence():
+    time.sleep(3600)
 
 
 def inode_fill():
@@ -71,17 +50,83 @@ def log_flood():
     threading.Thread(target=flood, daemon=True).start()
 
 
-def socket_swap():
-    """Its own socket replaced by a link to somebody else's."""
-    path = os.environ["NAV_EVAL_SOCKET"]
+def socket_link():
+    """A link to somebody else's socket in place of its own."""
+    os.symlink("/proc/1/root/var/run/docker.sock", SOCKET)
+    time.sleep(3600)
 
-    def swap():
-        while not os.path.exists(path):
+
+def ring_hold():
+    """Holds every picture for ever, and many that never were."""
+    shared_memory.Memory.held = lambda memory: [*range(1, 5000), 2**63, 2**64 - 1]
+
+
+# while it plays
+
+
+def fork_bomb():
+    """As many processes as there may be, each of which tries to make more, for ever."""
+    told = False
+    while True:
+        try:
+            os.fork()
+        except OSError as error:
+            if not told:
+                print(f"fork: {error.strerror}", flush=True)
+            told = True
             time.sleep(0.01)
-        os.unlink(path)
-        os.symlink("/proc/1/root/var/run/docker.sock", path)
 
-    threading.Thread(target=swap, daemon=True).start()
+
+def memory_bomb():
+    held = []
+    while True:
+        held.append(bytearray(os.urandom(1) * (16 << 20)))
+
+
+def disk_fill():
+    for folder in ("/tmp", "/rpc", "/dev/shm", "/scratch"):
+        written = 0
+        try:
+            with open(f"{folder}/fill", "wb", buffering=0) as file:
+                while written < 2 << 30:
+                    written += file.write(bytes(1 << 20))
+        except OSError as error:
+            print(f"{folder}: {error.strerror} after {written >> 20} MB", flush=True)
+
+
+def file_bomb():
+    held = []
+    try:
+        while True:
+            held.append(os.open("/dev/null", os.O_RDONLY))
+    except OSError as error:
+        print(f"{error.strerror} after {len(held)} files", flush=True)
+    for descriptor in held:
+        os.close(descriptor)
+
+
+def processor_hog():
+    for _ in range(16):
+        subprocess.Popen(["sh", "-c", "while :; do :; done"])
+
+
+def socket_swap():
+    """Its own socket replaced, now that the simulator has found it."""
+    os.unlink(SOCKET)
+    os.symlink("/proc/1/root/var/run/docker.sock", SOCKET)
+
+
+def hang():
+    time.sleep(3600)
+
+
+def nonsense():
+    return "fly"
+
+
+EARLY = (crash, fault, silence, inode_fill, log_flood, socket_link, ring_hold)
+PLAYING = (fork_bomb, memory_bomb, disk_fill, file_bomb, processor_hog, socket_swap, hang, nonsense)
+NAMES = {attempt.__name__: attempt for attempt in (*EARLY, *PLAYING)}
 
 
 class Neighbour(Agent):
@@ -96,22 +141,20 @@ class Neighbour(Agent):
         return "move_forward" if ahead > 0.5 else "turn_left" if bright else "turn_right"
 
 
-class Bomb(Agent):
+class Bomb(Neighbour):
+    """Hurts at its second step, and plays on as its neighbour does if it can."""
+
     name = "bomb"
-    sensors = ["rgb"]
 
     def act(self, observation):
-        if observation.step == 1 and BOMB in ("fork_bomb", "memory_bomb", "disk_fill"):
-            globals()[BOMB]()
-        return "stop" if observation.step > 2 else "turn_left"
+        if observation.step == 1 and NAMES[BOMB] in PLAYING and (action := NAMES[BOMB]()):
+            return action
+        return super().act(observation)
 
 
 if __name__ == "__main__":
-    if BOMB == "crash":
-        print("weights.pt is missing", flush=True)
-        sys.exit(3)
-    if BOMB == "silence":
-        time.sleep(3600)
-    if BOMB in ("log_flood", "socket_swap", "inode_fill"):
-        globals()[BOMB]()
-    serve(Neighbour if BOMB == "neighbour" else Bomb)
+    if BOMB == "neighbour":
+        serve(Neighbour)
+    if NAMES[BOMB] in EARLY:
+        NAMES[BOMB]()
+    serve(Bomb)

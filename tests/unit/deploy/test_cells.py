@@ -1,5 +1,6 @@
 """What the engine is told about a team's container, read flag by flag; and how a container's end becomes a cause."""
 
+import json
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ from nav_eval.config import BenchmarkConfig
 from nav_eval.config.schema.competition import LimitsConfig
 from nav_eval.errors import ConfigError
 from nav_eval_worker.runtime.base import Image, RuntimeUnavailable, ShardWork, Weights
-from nav_eval_worker.runtime.containers import cells
+from nav_eval_worker.runtime.containers import cells, seccomp
 from nav_eval_worker.runtime.containers.pair import Lines, ending
 from nav_eval_worker.runtime.containers.settings import DockerSettings
 
@@ -46,7 +47,7 @@ def test_both_cells_have_the_same_walls(
     assert cell["network_mode"] == "none"
     assert cell["read_only"] is True
     assert cell["cap_drop"] == ["ALL"]
-    assert cell["security_opt"] == ["no-new-privileges"]
+    assert cell["security_opt"] == ["no-new-privileges", f"seccomp={seccomp.profile()}"]
     assert cell["user"] == "10001:10001"
     assert cell["ipc_mode"] == "private"
     assert cell["mem_limit"] == cell["memswap_limit"] > 0
@@ -102,6 +103,25 @@ def test_gvisor_is_for_agents(work: Callable[..., ShardWork]) -> None:
     settings = DockerSettings(runtime="runsc")
     assert cells.agent(work(), settings, volumes=())["runtime"] == "runsc"
     assert "runtime" not in cells.simulator(work(), settings)
+
+
+def test_the_list_of_system_calls_is_ours_unless_the_engine_is_asked(work: Callable[..., ShardWork]) -> None:
+    of_the_engine = cells.agent(work(), DockerSettings(seccomp="engine"), volumes=())["security_opt"]
+    assert of_the_engine == ["no-new-privileges"]
+    with pytest.raises(ConfigError, match="neither strict nor engine"):
+        DockerSettings.from_environment({"NAV_EVAL_DOCKER_SECCOMP": "unconfined"})
+
+
+def test_system_calls_are_forbidden_unless_named() -> None:
+    profile = json.loads(seccomp.profile())
+    assert profile["defaultAction"] == "SCMP_ACT_ERRNO"
+    allowed = [rule for rule in profile["syscalls"] if rule["action"] == "SCMP_ACT_ALLOW"]
+    conditional = {name for rule in allowed if rule["args"] for name in rule["names"]}
+    assert conditional == {"socket", "personality", "clone"}
+    assert not conditional & seccomp.allowed()
+    assert all(len(rule["args"]) <= 1 and rule["args"][0]["index"] == 0 for rule in allowed if rule["args"])
+    families = [rule["args"][0]["value"] for rule in allowed if rule["names"] == ["socket"]]
+    assert families == [1, 2, 10, 16]
 
 
 @pytest.mark.parametrize(

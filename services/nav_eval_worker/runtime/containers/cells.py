@@ -17,6 +17,7 @@ from nav_eval_worker.runtime.base import (
     ShardWork,
     Work,
 )
+from nav_eval_worker.runtime.containers import seccomp
 from nav_eval_worker.runtime.containers.settings import DockerSettings
 
 RUN_LABEL, SITE_LABEL, WORKER_LABEL, PART_LABEL = "nav-eval.run", "nav-eval.site", "nav-eval.worker", "nav-eval.part"
@@ -133,7 +134,7 @@ def _walls(work: Work, settings: DockerSettings, part: str) -> dict[str, Any]:
         "ipc_mode": "private",
         "read_only": True,
         "cap_drop": ["ALL"],
-        "security_opt": ["no-new-privileges"],  # and the engine's own seccomp profile, which nothing here takes away
+        "security_opt": _security(settings),
         "privileged": False,
         "init": True,
         "healthcheck": {"test": ["NONE"]},
@@ -143,6 +144,12 @@ def _walls(work: Work, settings: DockerSettings, part: str) -> dict[str, Any]:
         "restart_policy": {"Name": "no"},
         "detach": True,
     }
+
+
+def _security(settings: DockerSettings) -> list[str]:
+    """No setuid program gains anything, and of the kernel's calls few are left."""
+    ours = [] if settings.seccomp == seccomp.ENGINE else [f"seccomp={seccomp.profile()}"]
+    return ["no-new-privileges", *ours]
 
 
 def _agent_mounts(work: ShardWork) -> list[Mount]:

@@ -22,6 +22,7 @@ class DockerSettings:
     )
     prepared: str = "nav-eval-prepared"  #: volume of what was made from scenes; read-only beside agents
     runtime: str = ""  #: `runsc` runs agents in gVisor; empty is the engine's default
+    seccomp: str = "strict"  #: our list of system calls; `engine` leaves it to the engine's own, which allows more
     gpus: str = ""  #: device ids that this worker hands to agents, e.g. "0,1"
     simulator_gpu: str = ""  #: device id that simulators draw on; empty draws on the processor
     simulator_cpus: float = 2.0  #: of one simulator
@@ -40,6 +41,10 @@ class DockerSettings:
             if text is not None:
                 given[field.name] = _value(text, field.name, type(field.default))
         return cls(**given)
+
+    def __post_init__(self) -> None:
+        if self.seccomp not in ("strict", "engine"):
+            raise ConfigError(f"{PREFIX}SECCOMP={self.seccomp!r} is neither strict nor engine.")
 
     @property
     def gpu_ids(self) -> tuple[str, ...]:
