@@ -13,6 +13,7 @@ from nav_eval.config import BenchmarkConfig
 from nav_eval.envs.env import NavEnv
 from nav_eval.envs.vector import NavVectorEnv
 from nav_eval.envs.vector import env as vector_env
+from nav_eval.envs.vector.line import Line
 from nav_eval.envs.vector.memory import ALIGNMENT, Layout, SharedArrays
 from nav_eval.envs.vector.messages import Command, Reply
 from nav_eval.envs.vector.worker import Crew
@@ -38,7 +39,8 @@ class WorkersHere:
         self._replies = [self._crew.reset(command.starts) for command in commands]
 
     def step(self) -> None:
-        self._replies = [self._crew.step()]
+        reply = self._crew.step()
+        self._replies = [] if reply is None else [reply]
 
     def collect(self) -> list[Reply]:
         return [msgspec.json.decode(msgspec.json.encode(reply), type=Reply) for reply in self._replies]
@@ -119,3 +121,29 @@ def test_environments_are_dealt_out_evenly(environments, workers) -> None:
     runs = _dealt(environments, min(workers, environments))
     assert [index for run in runs for index in run] == list(range(environments))
     assert max(map(len, runs)) - min(map(len, runs)) <= 1
+
+
+def test_a_step_needs_no_words() -> None:
+    """Bytes on the line: one for a step, and one for its answer unless an episode has begun or ended."""
+    parent, worker = Line.pair(multiprocessing.get_context("spawn"))
+    parent.nudge()
+    assert worker.hear() is None
+    worker.say(b"an episode has ended")
+    worker.nudge()
+    assert [parent.hear(), parent.hear()] == [b"an episode has ended", None]
+    worker.close()
+    with pytest.raises(EOFError):
+        parent.hear()
+    with pytest.raises(BrokenPipeError):
+        parent.nudge()
+    parent.close()
+
+
+def test_only_beginnings_and_endings_are_told(here) -> None:
+    env = here("evaluation.max_steps=3", num_envs=2, sensors=["pose"])
+    env.reset(seed=0)
+    told = []
+    for _ in range(5):
+        env.step(np.array([2, 2]))
+        told.append([(len(reply.ended), len(reply.began)) for reply in env._workers.collect()])
+    assert told == [[], [], [(2, 0)], [(0, 2)], []]

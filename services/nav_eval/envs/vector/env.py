@@ -74,8 +74,9 @@ class NavVectorEnv(VectorEnv[Batch, ArrayLike, NDArray[Any]]):
             for name, space in self.single_observation_space.items()
             if isinstance(space, spaces.Text)
         }
-        self._begun = np.zeros(num_envs, np.bool_)  #: has ever begun an episode
-        self._over = np.zeros(num_envs, np.bool_)  #: waits for a reset
+        self._waiting = np.ones(num_envs, np.bool_)  #: for a reset; none do, so `step` may be called, if `_ready`
+        self._ready = False
+        self._everywhere = np.ones(num_envs, np.bool_)
         self._pending = False
         options = RewardOptions.of(reward)
         env = {
@@ -102,7 +103,10 @@ class NavVectorEnv(VectorEnv[Batch, ArrayLike, NDArray[Any]]):
             },
         )
         self._memory = self._workers.memory
+        self._actions = self._memory[ACTION]
         self._arrays = self._memory.under(OBSERVATION)
+        self._sensors = list(self.single_observation_space)
+        self._numeric = [(name, f"_{name}", self._memory[name]) for name in INFO]
         self._workers.greet()
 
     def reset(
@@ -123,8 +127,7 @@ class NavVectorEnv(VectorEnv[Batch, ArrayLike, NDArray[Any]]):
             [Command(name="reset", starts=[s for s in starts if s.env in run]) for run in self._workers.runs]
         )
         began = [event for reply in self._workers.collect() for event in reply.began]
-        self._begun |= mask
-        self._over &= ~mask
+        self._wait_for_reset(self._waiting & ~mask)
         infos = self._numbers(mask)
         self._note_beginnings(infos, began)
         return self._observations(), infos
@@ -137,11 +140,10 @@ class NavVectorEnv(VectorEnv[Batch, ArrayLike, NDArray[Any]]):
     def step_async(self, actions: ArrayLike) -> None:
         """Let the environments step while you do something else."""
         self._refuse_pending()
-        waiting = ~self._begun | (self._over if self.autoreset_mode is AutoresetMode.DISABLED else False)
-        if waiting.any():
-            which = ", ".join(map(str, np.flatnonzero(waiting)))
+        if not self._ready:
+            which = ", ".join(map(str, np.flatnonzero(self._waiting)))
             raise NeedsReset(f"The episodes of these environments are over or have not begun, reset them: {which}.")
-        np.copyto(self._memory[ACTION], self._checked(actions))
+        np.copyto(self._actions, self._checked(actions))
         self._workers.step()
         self._pending = True
 
@@ -151,11 +153,14 @@ class NavVectorEnv(VectorEnv[Batch, ArrayLike, NDArray[Any]]):
             raise NeedsReset("step_wait has nothing to wait for; call step_async first.")
         self._pending = False
         replies = self._workers.collect()
-        reward, terminated, truncated = (self._memory[name].copy() for name in STEP)
-        self._over = terminated | truncated
-        infos = self._numbers(np.ones(self.num_envs, np.bool_))
-        self._note_endings(infos, [event for reply in replies for event in reply.ended])
-        self._note_beginnings(infos, [event for reply in replies for event in reply.began])
+        reward, terminated, truncated = [self._memory[name].copy() for name in STEP]
+        if self.autoreset_mode is AutoresetMode.DISABLED:
+            self._wait_for_reset(terminated | truncated)
+        infos = self._numbers(self._everywhere)
+        for reply in replies:
+            self._note_endings(infos, reply.ended)
+        for reply in replies:
+            self._note_beginnings(infos, reply.began)
         return self._observations(), reward, terminated, truncated, infos
 
     def render(self) -> tuple[NDArray[np.uint8], ...] | None:
@@ -172,7 +177,7 @@ class NavVectorEnv(VectorEnv[Batch, ArrayLike, NDArray[Any]]):
         """Pictures and numbers from memory, texts as they were last sent; in the order of the space."""
         return {
             name: tuple(self._texts[name]) if name in self._texts else self._given(self._arrays[name])
-            for name in self.single_observation_space
+            for name in self._sensors
         }
 
     def _given(self, array: NDArray[Any]) -> NDArray[Any]:
@@ -181,11 +186,16 @@ class NavVectorEnv(VectorEnv[Batch, ArrayLike, NDArray[Any]]):
     def _numbers(self, mask: NDArray[np.bool_]) -> dict[str, Any]:
         """The numeric infos of the environments in the mask."""
         infos: dict[str, Any] = {}
-        for name in INFO:
-            infos[name] = self._memory[name].copy()
-            infos[name][~mask] = 0
-            infos[f"_{name}"] = mask.copy()
+        for name, flag, array in self._numeric:
+            infos[name] = array.copy()
+            infos[flag] = mask.copy()
+            if mask is not self._everywhere:
+                infos[name][~mask] = 0
         return infos
+
+    def _wait_for_reset(self, waiting: NDArray[np.bool_]) -> None:
+        self._waiting = waiting
+        self._ready = not waiting.any()
 
     def _note_beginnings(self, infos: dict[str, Any], began: Sequence[Began]) -> None:
         for event in began:
@@ -205,14 +215,14 @@ class NavVectorEnv(VectorEnv[Batch, ArrayLike, NDArray[Any]]):
     def _final(self, env: int) -> Batch:
         arrays = self._memory.row(FINAL + OBSERVATION, env)
         return {
-            name: self._texts[name][env] if name in self._texts else self._given(arrays[name])
-            for name in self.single_observation_space
+            name: self._texts[name][env] if name in self._texts else self._given(arrays[name]) for name in self._sensors
         }
 
     def _checked(self, actions: ArrayLike) -> NDArray[Any]:
         given = np.asarray(actions)
-        room = self._memory[ACTION]
-        if given.shape != room.shape or not np.can_cast(given.dtype, room.dtype, "same_kind"):
+        room = self._actions
+        fits = given.dtype == room.dtype or np.can_cast(given.dtype, room.dtype, "same_kind")
+        if given.shape != room.shape or not fits:
             raise NoSuchAction(
                 f"step wants one action per environment, {room.dtype}{room.shape}; got {given.dtype}{given.shape}."
             )

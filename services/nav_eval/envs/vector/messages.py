@@ -28,7 +28,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`reset` the named environments, `step` all with the actions in memory, or `render` all."""
+    """`reset` the named environments or `render` all; a step needs no words."""
 
     name: str
     starts: list[Start] = []

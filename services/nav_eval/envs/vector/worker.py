@@ -4,7 +4,6 @@ import contextlib
 import signal
 import traceback
 from collections.abc import Sequence
-from multiprocessing.connection import Connection
 from typing import Any
 
 import msgspec
@@ -12,6 +11,7 @@ from gymnasium.vector import AutoresetMode
 
 from nav_eval.config import BenchmarkConfig
 from nav_eval.envs.env import Info, NavEnv, Observed
+from nav_eval.envs.vector.line import Line
 from nav_eval.envs.vector.memory import ACTION, FINAL, INFO, OBSERVATION, Layout, SharedArrays
 from nav_eval.envs.vector.messages import Began, Command, Ended, Order, Reply, Start
 from nav_eval.errors import NavEvalError
@@ -33,8 +33,8 @@ class Crew:
         """Begin episodes."""
         return Reply(began=[self._begin(start) for start in starts])
 
-    def step(self) -> Reply:
-        """One step of every environment, with the actions that are in memory."""
+    def step(self) -> Reply | None:
+        """One step of every environment, with the actions that are in memory; None if all go on."""
         began: list[Began] = []
         ended: list[Ended] = []
         for index in self._envs:
@@ -49,7 +49,7 @@ class Crew:
             if self._mode is AutoresetMode.SAME_STEP:
                 began.append(self._begin(Start(env=index)))
             self._waits[index] = self._mode is AutoresetMode.NEXT_STEP
-        return Reply(began=began, ended=ended)
+        return Reply(began=began, ended=ended) if began or ended else None
 
     def render(self) -> list[Any]:
         return [env.render() for env in self._envs.values()]
@@ -83,22 +83,21 @@ class Crew:
             self._memory[prefix + name][index] = info[name]
 
 
-def work(connection: Connection, memory: Any, order_bytes: bytes) -> None:  # noqa: ANN401 - shared ctypes
+def work(parent: Line, memory: Any, order_bytes: bytes) -> None:  # noqa: ANN401 - shared ctypes
     """The life of a worker process: until its parent hangs up."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's; it ends us by closing the pipe
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's; it ends us by hanging up
     crew: Crew | None = None
     try:
         crew = _crew(msgspec.json.decode(order_bytes, type=Order), memory)
-        _send(connection, Reply())
+        parent.nudge()
         while True:
-            command = msgspec.json.decode(connection.recv_bytes(), type=Command)
-            _answer(connection, crew, command)
-    except (EOFError, BrokenPipeError, ConnectionResetError):
+            _answer(parent, crew, parent.hear())
+    except (EOFError, BrokenPipeError):
         return
     except NavEvalError as error:
-        _refuse(connection, str(error))
+        _refuse(parent, str(error))
     except Exception:  # noqa: BLE001 - the end of a process; its parent raises what it says
-        _refuse(connection, f"A worker failed in a way that it did not expect.\n{traceback.format_exc()}")
+        _refuse(parent, f"A worker failed in a way that it did not expect.\n{traceback.format_exc()}")
     finally:
         if crew is not None:
             crew.close()
@@ -111,23 +110,31 @@ def _crew(order: Order, memory: Any) -> Crew:  # noqa: ANN401
     return Crew(envs, SharedArrays(layout, memory), AutoresetMode(order.autoreset))
 
 
-def _answer(connection: Connection, crew: Crew, command: Command) -> None:
-    if command.name == "render":
-        pictures = crew.render()
-        _send(connection, Reply(pictures=[picture.shape[:2] for picture in pictures]))
-        for picture in pictures:
-            connection.send_bytes(picture.tobytes())
+def _answer(parent: Line, crew: Crew, message: bytes | None) -> None:
+    """A nudge asks for a step; it is answered by a nudge, unless an episode has begun or ended."""
+    if message is None:
+        _tell(parent, crew.step())
         return
-    _send(connection, crew.reset(command.starts) if command.name == "reset" else crew.step())
+    command = msgspec.json.decode(message, type=Command)
+    if command.name == "reset":
+        _tell(parent, crew.reset(command.starts))
+        return
+    pictures = crew.render()
+    _tell(parent, Reply(pictures=[picture.shape[:2] for picture in pictures]))
+    for picture in pictures:
+        parent.say(picture.tobytes())
 
 
-def _refuse(connection: Connection, reason: str) -> None:
+def _refuse(parent: Line, reason: str) -> None:
     with contextlib.suppress(OSError):
-        _send(connection, Reply(refusal=reason))
+        _tell(parent, Reply(refusal=reason))
 
 
-def _send(connection: Connection, reply: Reply) -> None:
-    connection.send_bytes(msgspec.json.encode(reply))
+def _tell(parent: Line, reply: Reply | None) -> None:
+    if reply is None:
+        parent.nudge()
+    else:
+        parent.say(msgspec.json.encode(reply))
 
 
 def _texts(observation: Observed) -> dict[str, str]:

@@ -4,7 +4,6 @@ import contextlib
 import multiprocessing
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any, NamedTuple
 
@@ -12,13 +11,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from nav_eval.envs.vector.line import Line
 from nav_eval.envs.vector.memory import Layout, SharedArrays
 from nav_eval.envs.vector.messages import Command, Order, Reply
 from nav_eval.envs.vector.worker import work
 from nav_eval.errors import SimulatorError
 
 PATIENCE = 5.0  #: seconds for a worker to end by itself
-_STEP = msgspec.json.encode(Command(name="step"))
 _RENDER = msgspec.json.encode(Command(name="render"))
 
 
@@ -28,7 +27,7 @@ class WorkerFailed(SimulatorError):
 
 class _Worker(NamedTuple):
     process: BaseProcess
-    connection: Connection
+    line: Line
     envs: range
 
 
@@ -40,7 +39,7 @@ class Workers:
         self.memory = SharedArrays.create(layout, context)
         self._workers: list[_Worker] = []
         for envs in _dealt(layout.num_envs, count):
-            ours, theirs = context.Pipe()
+            ours, theirs = Line.pair(context)
             made = Order(envs=list(envs), num_envs=layout.num_envs, arrays=layout.arrays, **order)
             arguments = (theirs, self.memory.memory, msgspec.json.encode(made))
             process = context.Process(target=work, args=arguments, daemon=True)
@@ -55,20 +54,23 @@ class Workers:
     def reset(self, commands: Sequence[Command]) -> None:
         """One command per worker, in order."""
         for worker, command in zip(self._workers, commands, strict=True):
-            self._send(worker, msgspec.json.encode(command))
+            _say(worker, msgspec.json.encode(command))
 
     def step(self) -> None:
+        """All environments, with the actions that are in memory."""
         for worker in self._workers:
-            self._send(worker, _STEP)
+            with contextlib.suppress(OSError):  # it died; hearing from it says why
+                worker.line.nudge()
 
     def collect(self) -> list[Reply]:
-        """The replies of all to the last command."""
-        return [self._hear(worker) for worker in self._workers]
+        """What the workers have to tell about the last command; most steps leave nothing to tell."""
+        heard = [_hear(worker) for worker in self._workers]
+        return [_understood(message) for message in heard if message is not None]
 
     def render(self) -> list[NDArray[np.uint8]]:
         for worker in self._workers:
-            self._send(worker, _RENDER)
-        return [picture for worker in self._workers for picture in self._pictures(worker)]
+            _say(worker, _RENDER)
+        return [picture for worker in self._workers for picture in _pictures(worker)]
 
     @property
     def runs(self) -> list[range]:
@@ -77,7 +79,7 @@ class Workers:
 
     def close(self) -> None:
         for worker in self._workers:
-            worker.connection.close()  # the end of its input is the end of its work
+            worker.line.close()  # the end of its input is the end of its work
         for worker in self._workers:
             worker.process.join(PATIENCE)
             if worker.process.is_alive():
@@ -85,26 +87,33 @@ class Workers:
                 worker.process.join()
         self._workers.clear()
 
-    def _send(self, worker: _Worker, message: bytes) -> None:
-        with contextlib.suppress(OSError):  # it died; hearing from it says why
-            worker.connection.send_bytes(message)
 
-    def _hear(self, worker: _Worker) -> Reply:
-        try:
-            reply = msgspec.json.decode(worker.connection.recv_bytes(), type=Reply)
-        except (EOFError, OSError) as error:
-            worker.process.join(PATIENCE)
-            raise WorkerFailed(
-                f"The worker of environments {worker.envs.start} to {worker.envs.stop - 1} ended with exit code "
-                f"{worker.process.exitcode}; −9 is often a machine out of memory: use fewer environments."
-            ) from error
-        if reply.refusal is not None:
-            raise WorkerFailed(reply.refusal)
-        return reply
+def _say(worker: _Worker, message: bytes) -> None:
+    with contextlib.suppress(OSError):  # it died; hearing from it says why
+        worker.line.say(message)
 
-    def _pictures(self, worker: _Worker) -> Iterator[NDArray[np.uint8]]:
-        for height, width in self._hear(worker).pictures:
-            yield np.frombuffer(bytearray(worker.connection.recv_bytes()), np.uint8).reshape(height, width, 3)
+
+def _hear(worker: _Worker) -> bytes | None:
+    try:
+        return worker.line.hear()
+    except (EOFError, OSError) as error:
+        worker.process.join(PATIENCE)
+        raise WorkerFailed(
+            f"The worker of environments {worker.envs.start} to {worker.envs.stop - 1} ended with exit code "
+            f"{worker.process.exitcode}; −9 is often a machine out of memory: use fewer environments."
+        ) from error
+
+
+def _understood(message: bytes) -> Reply:
+    reply = msgspec.json.decode(message, type=Reply)
+    if reply.refusal is not None:
+        raise WorkerFailed(reply.refusal)
+    return reply
+
+
+def _pictures(worker: _Worker) -> Iterator[NDArray[np.uint8]]:
+    for height, width in _understood(_hear(worker) or b"").pictures:
+        yield np.frombuffer(bytearray(_hear(worker) or b""), np.uint8).reshape(height, width, 3)
 
 
 def _dealt(environments: int, workers: int) -> list[range]:
