@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the secrets of one worker host from the hub's: the same addresses, but through the tunnel.
-# usage: join.sh HUB_SECRETS CERTIFICATES WORKER_NAME TARGET     then copy TARGET to the worker host as deploy/worker-host/secrets
+# usage: join.sh HUB_SECRETS CERTIFICATES WORKER_NAME TARGET     then copy TARGET to the worker host as deploy/worker-host/secrets; it is all that a worker host knows
 set -euo pipefail
 hub=$1 certificates=$2 worker=$3 target=$4
 umask 077

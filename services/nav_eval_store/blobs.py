@@ -1,4 +1,4 @@
-"""Blobs: images, results, replays and logs, in a directory or wherever fsspec reaches (S3, …).
+"""Blobs: images, results, replays and logs, in a directory or wherever fsspec reaches (S3, a hub, …).
 
 What is written appears whole or not at all. Uploads grow at their end only; how that works depends
 on the place (`appending`). Finished uploads are kept under the digest of their bytes, so that the
@@ -19,6 +19,8 @@ from fsspec.implementations.local import LocalFileSystem  # type: ignore[import-
 from nav_eval_store import keys
 from nav_eval_store.appending import Appender, FileAppending, PartsAppending
 from nav_eval_store.errors import DigestMismatch, NotFound, OffsetMismatch
+
+fsspec.register_implementation("hub", "nav_eval_store.hub.HubFileSystem", clobber=True)
 
 CHUNK = 1 << 20
 TEMPORARY = ".writing"

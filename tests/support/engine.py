@@ -198,6 +198,7 @@ def image_tag(name: str) -> str:
     stand_ins = {
         "base": "nav-eval-base:bookworm",
         "haproxy": "haproxy:2.9-alpine",
+        "nginx": "nginx:1.27-alpine",
         "postgres": "postgres:16-alpine",
         "redis": "redis:7-alpine",
     }
