@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nav_eval_sdk.checking.checks import Checks, Context, Doubtful, Failed, said
 from nav_eval_sdk.checking.probe import NotServed
+from nav_eval_sdk.checking.scene import offering
 
 CHECKS = Checks()
 
@@ -35,6 +36,7 @@ def describe(context: Context) -> str:
         context.described = context.probe.describe(context.task)
     except NotServed:
         raise Doubtful("it does not; the defaults hold") from None
+    context.task = offering(context.task, context.described.description.sensors)
     return context.described.description.name
 
 
@@ -58,7 +60,7 @@ def name(context: Context) -> str:
 
 @CHECKS.add(
     "it asks for sensors that exist",
-    fix="Ask only for sensors of the task; --sensor name:dtype:shape adds some to this check.",
+    fix="Ask for sensors of the task, such as rgb or rgb_front; --sensor name:dtype:shape adds some to this check.",
 )
 def sensors_known(context: Context) -> str:
     unknown = sorted(set(said(context).description.sensors) - set(context.task.sensors))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,6 +24,7 @@ SENSORS = {
     "pointgoal": SensorSpec("pointgoal", "float32", (2,)),
     "imagegoal": SensorSpec("imagegoal", "uint8", (HEIGHT, WIDTH, 3)),
     "objectgoal": SensorSpec("objectgoal", "text"),
+    "instruction": SensorSpec("instruction", "text"),
 }
 DISCRETE: dict[str, dict[str, tuple[float, float]]] = {
     "stop": {},
@@ -53,6 +55,16 @@ def task_for(name: str, *, extra_sensors: Iterable[str] = (), action_seconds: fl
         reset_seconds=60.0,
         action_seconds=action_seconds,
     )
+
+
+def offering(task: Task, wanted: Iterable[str]) -> Task:
+    """The task with what an agent asks for, as far as names have a kind that exists: `rgb_front` is an rgb sensor.
+
+    Each benchmark has names of its own; whether it has these turns out in a submission or in a local test.
+    """
+    kinds = {name: name.split("_")[0] for name in wanted if name not in task.sensors}
+    named = {name: SENSORS[kind] for name, kind in kinds.items() if kind in SENSORS}
+    return replace(task, sensors={**task.sensors, **named})
 
 
 def moment(task: Task, step: int, *, wanted: Iterable[str] = (), episode: Episode | None = None) -> Observation:

@@ -50,10 +50,26 @@ def test_a_new_project_passes(tmp_path: Path) -> None:
     finally:
         agent.terminate()
         assert agent.wait(5) == 0, "the agent ends in order when it is told to"
-    assert (code, not_passed(findings)) == (0, {})
+    assert (code, not_passed(findings)) == (0, {"sensors_chosen": "warn"})  # it cannot know what a task calls them
     assert len(findings) >= 25
     again = subprocess.run([*SDK, "init", str(project)], capture_output=True, text=True, check=False)
     assert (again.returncode, "exists already" in again.stderr) == (2, True)
+
+
+def test_names_of_a_benchmarks_own_are_sensors_of_their_kind(spawn: Callable, tmp_path: Path) -> None:
+    socket = tmp_path / "agent.sock"
+    spawn(
+        "from nav_eval_sdk import Agent, serve\n"
+        "class LongHorizon(Agent):\n"
+        '    sensors = ["rgb_left", "depth_front", "instruction"]\n'
+        "    def act(self, o):\n"
+        '        return "stop" if o["rgb_left"].ndim == 3 and o["depth_front"].ndim == 2 else None\n'
+        "serve(LongHorizon)\n",
+        NAV_EVAL_SOCKET=str(socket),
+    )
+    code, findings = check(f"unix:{socket}")
+    assert (code, not_passed(findings)) == (0, {})
+    assert findings["sensors_known"]["remark"] == "rgb_left, depth_front, instruction"
 
 
 @pytest.mark.parametrize("protocol", ["grpc", "rest", "websocket"])
