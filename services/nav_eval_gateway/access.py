@@ -45,7 +45,9 @@ class Caller:
             raise NotSignedIn
         if scope not in self.scopes:
             have = ", ".join(sorted(self.scopes)) or "nothing"
-            raise ScopeMissing(f"This needs a token with the scope {scope.value!r}; yours has {have}.")
+            raise ScopeMissing(
+                "This needs a token with the scope {scope!r}; yours has {have}.", scope=scope.value, have=have
+            )
         return SignedIn(user=self.user, scopes=self.scopes, token_id=self.token_id)
 
 
@@ -128,7 +130,7 @@ def team_in(session: Session, caller: SignedIn, competition: Competition) -> Tea
     """The caller's own team in a competition."""
     member = teams.team_of(session, caller.user.id, competition)
     if member is None:
-        raise NotAllowed(f"You are in no team of {competition.title}; found one, or accept an invitation.")
+        raise NotAllowed("You are in no team of {title}; found one, or accept an invitation.", title=competition.title)
     return member.team
 
 
@@ -172,7 +174,7 @@ def part_of(session: Session, caller: Caller, submission_id: UUID, part: Part) -
     sight = submission(session, caller, submission_id)
     if not sight.shows(part):
         audience = getattr(sight.submission.phase.config.visibility, part)
-        raise NotAllowed(f"In this phase {part} are for the {audience} only.")
+        raise NotAllowed("In this phase {part} are for the {audience} only.", part=part, audience=audience)
     return sight
 
 

@@ -62,7 +62,9 @@ def edition(database: Database, competition: str, phase: str) -> Edition:
     with database.engine.connect() as connection:
         row = connection.execute(_EDITION, {"competition": competition, "phase": phase}).one_or_none()
     if row is None:
-        raise NotFound(f"There is no phase {phase!r} in a competition {competition!r}.")
+        raise NotFound(
+            "There is no phase {phase!r} in a competition {competition!r}.", phase=phase, competition=competition
+        )
     phase_id, competition_id, version, published_at, scores = row
     return Edition(phase_id, competition_id, version, "public" if published_at is not None else scores)
 

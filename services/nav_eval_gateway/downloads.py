@@ -62,7 +62,7 @@ def wanted_span(header: str | None, size: int) -> Span | None:
     else:
         span = Span(int(match[1]), min(size, int(match[2]) + 1) if match[2] else size)
     if span.start >= span.stop:
-        raise BadRange(f"The file has {size:,} bytes.", headers={"Content-Range": f"bytes */{size}"})
+        raise BadRange("The file has {size:,} bytes.", size=size, headers={"Content-Range": f"bytes */{size}"})
     return span
 
 

@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping
 
-from nav_eval.errors import NavEvalError
+from nav_eval_store.errors import Refusal
 
 
-class GatewayError(NavEvalError):
+class GatewayError(Refusal):
     """The request cannot be answered; the message says why."""
 
-    def __init__(self, message: str | None = None, *, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(message)
+    def __init__(
+        self, message: str | None = None, /, *, headers: Mapping[str, str] | None = None, **values: object
+    ) -> None:
+        super().__init__(message, **values)
         self.headers = dict(headers or {})  #: of the answer
 
 

@@ -33,7 +33,10 @@ async def pieces(receive: Receive, *, idle_seconds: float) -> AsyncIterator[byte
             async with asyncio.timeout(idle_seconds):
                 message = await receive()
         except TimeoutError:
-            raise TooSlow(f"No byte came for {idle_seconds:g} s; what came before is kept, go on from there.") from None
+            raise TooSlow(
+                "No byte came for {idle_seconds:g} s; what came before is kept, go on from there.",
+                idle_seconds=idle_seconds,
+            ) from None
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
         more = message.get("more_body", False)

@@ -175,7 +175,13 @@ class SubmissionReader:
             return []
         means = {name: mean for name, mean in now.means.items() if name in ranking and mean is not None}
         note = ", ".join(f"{name} {mean:.3f}" for name, mean in means.items())
-        data = {"done": now.episodes_done, "total": now.episodes_total, "failed": now.episodes_failed, "note": note}
+        data = {
+            "done": now.episodes_done,
+            "total": now.episodes_total,
+            "failed": now.episodes_failed,
+            "note": note,
+            **{name: value for name, value in now.used._asdict().items() if value is not None},
+        }
         return [Told("progress", data, number)]
 
 

@@ -104,7 +104,7 @@ def find_open(parts: Services, caller: SignedIn, upload_id: UUID, *, length: int
 
 def refuse_ended(submission: Submission) -> None:
     if submission.state in (State.FAILED, State.CANCELLED):
-        raise Gone(f"The submission is {submission.state}; make a new one.")
+        raise Gone("The submission is {state}; make a new one.", state=submission.state)
 
 
 def offset(parts: Services, upload: Upload) -> int:
@@ -168,7 +168,11 @@ def refuse_beyond(upload: Upload, at: int, coming: int | None) -> None:
     """Refuse a body before it is read when it cannot fit."""
     limit = upload.length or uploads.largest(upload.submission)
     if coming is not None and at + coming > limit:
-        raise TooLarge(f"{at + coming:,} bytes are more than the {limit:,} that were announced or are allowed.")
+        raise TooLarge(
+            "{length:,} bytes are more than the {limit:,} that were announced or are allowed.",
+            length=at + coming,
+            limit=limit,
+        )
 
 
 def finish(parts: Services, caller: SignedIn, upload: Upload) -> None:

@@ -47,7 +47,7 @@ def resolve(host: str, port: int) -> Sequence[str]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise StoreError(f"There is no host {host!r}.") from error
+        raise StoreError("There is no host {host!r}.", host=host) from error
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
@@ -56,7 +56,9 @@ def target(url: str, *, allow_private: bool = False, resolve: Resolve = resolve)
     parts = checked_url(url)
     numbers = resolve(parts.hostname or "", port_of(parts))
     if not allow_private and not all(is_public(number) for number in numbers):
-        raise ForbiddenAddress(f"{parts.hostname} is in a private network; a webhook needs a public address.")
+        raise ForbiddenAddress(
+            "{hostname} is in a private network; a webhook needs a public address.", hostname=parts.hostname
+        )
     return numbers[0]
 
 

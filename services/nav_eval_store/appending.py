@@ -65,7 +65,7 @@ class Appender:
     def write(self, chunk: bytes) -> None:
         """Add bytes; those beyond the announced length are refused."""
         if self._limit is not None and self.offset + len(chunk) > self._limit:
-            raise TooLarge(f"More bytes than the {self._limit:,} that were announced.")
+            raise TooLarge("More bytes than the {limit:,} that were announced.", limit=self._limit)
         self._file.write(chunk)
         if self._digest is not None:
             self._digest.update(chunk)
@@ -158,7 +158,7 @@ def _lock(file: IO[bytes]) -> None:
 
 def _refuse_elsewhere(offset: int, end: int) -> None:
     if offset != end:
-        raise OffsetMismatch(f"The upload has {end:,} bytes; it cannot continue at {offset:,}.")
+        raise OffsetMismatch("The upload has {end:,} bytes; it cannot continue at {offset:,}.", end=end, offset=offset)
 
 
 class PartsAppending:

@@ -19,7 +19,9 @@ def refuse_incomparable(first: Submission, second: Submission) -> None:
     """Unless their episodes can be paired."""
     for submission in (first, second):
         if submission.state is not State.COMPLETED:
-            raise Conflict(f"Only completed submissions can be compared; one of them is {submission.state}.")
+            raise Conflict(
+                "Only completed submissions can be compared; one of them is {state}.", state=submission.state
+            )
     if first.phase_id != second.phase_id:
         raise Conflict("The two submissions are of different phases; their episodes cannot be paired.")
 

@@ -169,7 +169,7 @@ def _write_baselines(session: Session, competition: Competition, config: Competi
                 team = teams.add_team(session, competition, baseline.name, kind=kind)
                 known[team.name_key] = team
             elif team.kind is TeamKind.TEAM:
-                raise Conflict(f"A team is called {baseline.name!r} already; give the baseline another name.")
+                raise Conflict("A team is called {name!r} already; give the baseline another name.", name=baseline.name)
             team.kind = kind
 
 
@@ -259,14 +259,14 @@ def _leaves(before: Mapping[str, Any], after: Mapping[str, Any], path: str = "")
 def competition_named(session: Session, name: str) -> Competition:
     competition = session.scalar(select(Competition).where(Competition.name == name))
     if competition is None:
-        raise NotFound(f"There is no competition {name!r}.")
+        raise NotFound("There is no competition {name!r}.", name=name)
     return competition
 
 
 def phase_named(session: Session, competition: Competition, name: str) -> Phase:
     phase = next((phase for phase in competition.phases if phase.name == name), None)
     if phase is None:
-        raise NotFound(f"{competition.name} has no phase {name!r}.")
+        raise NotFound("{competition} has no phase {phase!r}.", competition=competition.name, phase=name)
     return phase
 
 

@@ -39,10 +39,10 @@ def add_webhook(
     """Send word of a team's submissions (or, for organisers, of all in a competition) to `url`."""
     parts = urlsplit(url)
     if parts.scheme not in SCHEMES or not (parts.netloc or parts.path) or len(url) > 2000:
-        raise StoreError(f"A webhook needs an address that begins with {', '.join(SCHEMES)}.")
+        raise StoreError("A webhook needs an address that begins with {schemes}.", schemes=", ".join(SCHEMES))
     team = owner if isinstance(owner, Team) else None
     if len(webhooks(session, owner)) >= MOST_PER_TEAM:
-        raise StoreError(f"There are {MOST_PER_TEAM} webhooks already; remove one first.")
+        raise StoreError("There are {most} webhooks already; remove one first.", most=MOST_PER_TEAM)
     hook = Webhook(
         competition_id=team.competition_id if team else owner.id,
         team_id=team.id if team else None,

@@ -4,12 +4,10 @@ from nav_eval.errors import NavEvalError
 
 
 class Refusal(NavEvalError):
-    """This cannot be done; the message says why.
+    """This cannot be done; the message says why."""
 
-    A message may name values in braces, which are given beside it: whoever shows it to people can translate the
-    pattern first, and fill the values in then.
-    """
-
+    # A message may name values in braces, which are given beside it: whoever shows it to people can translate the
+    # pattern first, and fill the values in then.
     def __init__(self, message: str | None = None, /, **values: object) -> None:
         super().__init__(message.format(**values) if message is not None and values else message)
         self.pattern = message or type(self).__doc__ or ""  #: as it stands in the code

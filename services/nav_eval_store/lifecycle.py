@@ -77,7 +77,12 @@ def check_transition(before: State, after: State) -> None:
     """Refuse a step that the life of a submission does not have."""
     if after not in TRANSITIONS[before]:
         allowed = ", ".join(sorted(TRANSITIONS[before])) or "nowhere: this state is final"
-        raise IllegalTransition(f"A submission that is {before} cannot become {after}; it can go to {allowed}.")
+        raise IllegalTransition(
+            "A submission that is {before} cannot become {after}; it can go to {allowed}.",
+            before=before,
+            after=after,
+            allowed=allowed,
+        )
 
 
 class JobKind(StrEnum):

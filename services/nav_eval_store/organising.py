@@ -57,7 +57,7 @@ def _set_visibility(session: Session, submission_id: UUID, visibility: Visibilit
     hold_board(session, submission.phase_id)
     entry = session.get(Entry, submission_id, populate_existing=True)
     if entry is None:
-        raise Conflict(f"The submission is {submission.state}; only a completed one is on the board.")
+        raise Conflict("The submission is {state}; only a completed one is on the board.", state=submission.state)
     entry.visibility = visibility
     entry.reason = None if visibility is Visibility.SHOWN else reason
     audit.record(session, actor, f"submission.{visibility}", audit.about(submission), reason=reason)

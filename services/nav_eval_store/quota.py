@@ -111,14 +111,18 @@ def refuse_beyond(session: Session, phase: Phase, team: Team) -> None:
         return
     if have.open >= have.concurrent:
         raise QuotaExceeded(
-            f"{have.open} of {have.concurrent} submissions of the team are under way in this phase; "
-            "wait until one ends, or cancel it."
+            "{open} of {concurrent} submissions of the team are under way in this phase; "
+            "wait until one ends, or cancel it.",
+            open=have.open,
+            concurrent=have.concurrent,
         )
     if have.left_total == 0:
-        raise QuotaExceeded(f"All {have.total} submissions of this phase are used.")
+        raise QuotaExceeded("All {total} submissions of this phase are used.", total=have.total)
     raise QuotaExceeded(
-        f"All {have.per_day} submissions of the last 24 hours are used; "
-        f"the next one is possible at {have.next_at:%Y-%m-%d %H:%M:%S} UTC.",
+        "All {per_day} submissions of the last 24 hours are used; "
+        "the next one is possible at {next_at:%Y-%m-%d %H:%M:%S} UTC.",
+        per_day=have.per_day,
+        next_at=have.next_at,
         retry_seconds=_seconds_until(have.next_at, session.now()),
     )
 

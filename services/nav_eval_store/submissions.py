@@ -115,22 +115,26 @@ def refuse_closed(session: Session, phase: Phase) -> None:
     now = session.now()
     title = phase.config.title or phase.name
     if phase.archived_at is not None:
-        raise PhaseNotOpen(f"The phase {title} is over.")
+        raise PhaseNotOpen("The phase {title} is over.", title=title)
     if phase.opens_at is not None and now < phase.opens_at:
-        raise PhaseNotOpen(f"The phase {title} opens at {phase.opens_at:%Y-%m-%d %H:%M} UTC.")
+        raise PhaseNotOpen(
+            "The phase {title} opens at {opens_at:%Y-%m-%d %H:%M} UTC.", title=title, opens_at=phase.opens_at
+        )
     if phase.closes_at is not None and now >= phase.closes_at:
-        raise PhaseNotOpen(f"The phase {title} closed at {phase.closes_at:%Y-%m-%d %H:%M} UTC.")
+        raise PhaseNotOpen(
+            "The phase {title} closed at {closes_at:%Y-%m-%d %H:%M} UTC.", title=title, closes_at=phase.closes_at
+        )
     if phase.paused_at is not None:
-        raise PhaseNotOpen(f"The phase {title} is paused: {phase.paused_reason or 'the organiser will say why'}.")
+        raise PhaseNotOpen("The phase {title} is paused: {reason}.", title=title, reason=phase.paused_reason or "…")
 
 
 def _refuse_team(team: Team, phase: Phase) -> None:
     if team.competition_id != phase.competition_id:
         raise NotAllowed("The team does not take part in this competition.")
     if team.status is TeamStatus.PENDING:
-        raise NotAllowed(f"The team {team.name!r} waits for the organiser's approval.")
+        raise NotAllowed("The team {name!r} waits for the organiser's approval.", name=team.name)
     if team.status is TeamStatus.DISQUALIFIED:
-        raise NotAllowed(f"The team {team.name!r} is disqualified: {team.reason}.")
+        raise NotAllowed("The team {name!r} is disqualified: {reason}.", name=team.name, reason=team.reason)
 
 
 def _refuse_unqualified(session: Session, phase: Phase, team: Team) -> None:
@@ -148,7 +152,7 @@ def _refuse_unqualified(session: Session, phase: Phase, team: Team) -> None:
         )
     )
     if session.scalar(query.limit(1)) is None:
-        raise NotAllowed(f"Complete a submission in the phase {required!r} first.")
+        raise NotAllowed("Complete a submission in the phase {required!r} first.", required=required)
 
 
 def begin_validation(session: Session, submission: Submission, *, actor: Actor) -> None:
@@ -181,7 +185,7 @@ def rerun(
     if original.agent is None and original.image_key is None:
         raise Conflict("It has no image to run again; upload one.")
     if not original.state.is_final:
-        raise Conflict(f"It is still {original.state}; cancel it first, or wait.")
+        raise Conflict("It is still {state}; cancel it first, or wait.", state=original.state)
     phase, team = original.phase, teams.locked(session, original.team_id)
     if not by_organiser:
         refuse_closed(session, phase)

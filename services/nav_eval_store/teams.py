@@ -27,7 +27,7 @@ def create_team(session: Session, competition: Competition, name: str, *, captai
     """Found a team; its founder is the captain."""
     rules = competition.config
     if rules.registration == "closed":
-        raise NotAllowed(f"Registration for {competition.title} is closed.")
+        raise NotAllowed("Registration for {title} is closed.", title=competition.title)
     status = TeamStatus.PENDING if rules.registration == "approval" else TeamStatus.ACTIVE
     team = add_team(session, competition, name, kind=TeamKind.TEAM, status=status)
     _join(session, team, captain, MemberRole.CAPTAIN)
@@ -55,7 +55,7 @@ def presentable(name: str) -> str:
     """A name that a board can show: something to read, and nothing that plays tricks."""
     name = " ".join(name.split())
     if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
-        raise StoreError(f"A team's name has 1 to {LONGEST_NAME} characters, all of them printable.")
+        raise StoreError("A team's name has 1 to {most} characters, all of them printable.", most=LONGEST_NAME)
     return name
 
 
@@ -170,7 +170,7 @@ def _refuse_full(session: Session, team: Team) -> None:
     most = team.competition.config.max_team_size
     size = session.scalar(select(func.count()).select_from(Member).where(Member.team_id == team.id)) or 0
     if size >= most:
-        raise Conflict(f"The team {team.name!r} is full: it may have {most} members.")
+        raise Conflict("The team {name!r} is full: it may have {most} members.", name=team.name, most=most)
 
 
 def remove_member(session: Session, team: Team, user: User, *, actor: Actor) -> None:
@@ -178,7 +178,7 @@ def remove_member(session: Session, team: Team, user: User, *, actor: Actor) -> 
     locked(session, team.id)
     member = membership(session, user.id, team.id)
     if member is None:
-        raise NotFound(f"{user.name} is not in the team {team.name!r}.")
+        raise NotFound("{name} is not in the team {team!r}.", name=user.name, team=team.name)
     others = [other for other in members(session, team) if other.user_id != user.id]
     if others and not any(other.role is MemberRole.CAPTAIN for other in others):
         raise Conflict("The last captain cannot leave; make another member captain first.")
@@ -192,7 +192,7 @@ def set_member_role(session: Session, team: Team, user: User, role: MemberRole, 
     locked(session, team.id)
     member = membership(session, user.id, team.id)
     if member is None:
-        raise NotFound(f"{user.name} is not in the team {team.name!r}.")
+        raise NotFound("{name} is not in the team {team!r}.", name=user.name, team=team.name)
     captains = [other for other in members(session, team) if other.role is MemberRole.CAPTAIN]
     if role is not MemberRole.CAPTAIN and captains == [member]:
         raise Conflict("A team needs a captain; make another member captain first.")
@@ -207,7 +207,7 @@ def rename_team(session: Session, team: Team, name: str, *, actor: Actor) -> Non
     try:
         session.flush()
     except IntegrityError as error:
-        raise NameInUse(f"There is a team {name!r} already; choose another name.") from error
+        raise NameInUse("There is a team {name!r} already; choose another name.", name=name) from error
     board_changed(session, Phase.competition_id == team.competition_id)
     audit.record(session, actor, "team.rename", audit.about(team), before=before, after=team.name)
 

@@ -37,12 +37,14 @@ def create(
     """Announce an upload; refused when the phase's limit is smaller, or one of this purpose is there."""
     submission = transitions.locked(session, submission_id)
     if submission.state not in (State.CREATED, State.UPLOADING):
-        raise Conflict(f"The submission is {submission.state}; it takes no upload any more.")
+        raise Conflict("The submission is {state}; it takes no upload any more.", state=submission.state)
     refuse_length(submission.phase, length)
     if sha256 is not None and not SHA256.fullmatch(sha256):
         raise StoreError("A sha256 is 64 hexadecimal digits, in lower case.")
     if any(upload.purpose is purpose for upload in uploads_of(session, submission)):
-        raise Conflict(f"The submission has an upload of its {purpose} already; continue that one, or remove it.")
+        raise Conflict(
+            "The submission has an upload of its {purpose} already; continue that one, or remove it.", purpose=purpose
+        )
     upload_id = uuid4()
     upload = Upload(
         id=upload_id,
@@ -68,7 +70,9 @@ def refuse_length(phase: Phase, length: int | None) -> None:
     """Refuse more bytes than the phase allows."""
     limit = phase.config.limits.image_gb
     if length is not None and length > limit * GB:
-        raise TooLarge(f"{length:,} bytes are more than the {limit:g} GB that this phase allows.")
+        raise TooLarge(
+            "{length:,} bytes are more than the {limit:g} GB that this phase allows.", length=length, limit=limit
+        )
     if length is not None and length < 1:
         raise StoreError("An upload has at least one byte.")
 
@@ -96,7 +100,7 @@ def set_length(session: Session, upload: Upload, length: int) -> None:
     """What tus calls Upload-Defer-Length, made good on; once only."""
     refuse_length(upload.submission.phase, length)
     if upload.length not in (None, length):
-        raise Conflict(f"The upload was announced with {upload.length:,} bytes.")
+        raise Conflict("The upload was announced with {length:,} bytes.", length=upload.length)
     upload.length = length
 
 
@@ -117,7 +121,7 @@ def finished(session: Session, upload_id: UUID, *, blob_key: str, sha256: str, l
     if upload.finished_at is not None:
         return upload
     if submission.state is not State.UPLOADING:
-        raise Conflict(f"The submission is {submission.state}; it takes no upload any more.")
+        raise Conflict("The submission is {state}; it takes no upload any more.", state=submission.state)
     upload.offset = upload.length = length
     upload.finished_at, upload.blob_key, upload.sha256 = session.now(), blob_key, sha256
     submission.active_at = session.now()
@@ -147,7 +151,7 @@ def submit(session: Session, submission_id: UUID, *, actor: Actor) -> Submission
     pending = _pending(session, submission)
     if submission.image_key is None or pending:
         what = f"{pending[0].offset:,} bytes of its {pending[0].purpose} have arrived" if pending else "it has no image"
-        raise Conflict(f"The submission is not complete: {what}. Finish the upload first.")
+        raise Conflict("The submission is not complete: {what}. Finish the upload first.", what=what)
     submissions.begin_validation(session, submission, actor=actor)
     return submission
 

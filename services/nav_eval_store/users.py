@@ -29,27 +29,27 @@ def create_user(
     if not USER_NAME.fullmatch(name):
         raise StoreError("A user's name has 1 to 39 lower-case letters, digits, dots, dashes or underscores.")
     if email is not None and not EMAIL.fullmatch(email):
-        raise StoreError(f"{email!r} is not an e-mail address.")
+        raise StoreError("{email!r} is not an e-mail address.", email=email)
     user = User(name=name, email=email and email.lower(), created_at=session.now())
     if password is not None:
         user.password = hashed(password)
-    _insert(session, user, f"The user name {name!r} or the e-mail address is taken; choose another one.")
+    _insert(session, user, "The user name {name!r} or the e-mail address is taken; choose another one.", name=name)
     audit.record(session, actor, "user.create", user=name)
     return user
 
 
-def _insert(session: Session, row: object, refusal: str) -> None:
+def _insert(session: Session, row: object, refusal: str, **values: object) -> None:
     session.add(row)
     try:
         session.flush()
     except IntegrityError as error:
-        raise NameInUse(refusal) from error
+        raise NameInUse(refusal, **values) from error
 
 
 def user_named(session: Session, name: str) -> User:
     user = session.scalar(select(User).where(User.name == name))
     if user is None:
-        raise NotFound(f"There is no user {name!r}.")
+        raise NotFound("There is no user {name!r}.", name=name)
     return user
 
 
@@ -81,7 +81,7 @@ def authenticate(session: Session, name: str, password: str) -> User:
 def hashed(password: str) -> str:
     """What is kept of a password."""
     if not SHORTEST_PASSWORD <= len(password) <= 1000:
-        raise StoreError(f"A password has at least {SHORTEST_PASSWORD} characters.")
+        raise StoreError("A password has at least {least} characters.", least=SHORTEST_PASSWORD)
     salt = secrets.token_bytes(16)
     return f"scrypt${salt.hex()}${_scrypt(password, salt).hex()}"
 

@@ -79,5 +79,5 @@ def holding(session: Session) -> Sequence[LeaseRow]:
 def _named(session: Session, name: str) -> Worker:
     worker = session.get(Worker, name, populate_existing=True)
     if worker is None:
-        raise NotFound(f"There is no worker {name!r}.")
+        raise NotFound("There is no worker {name!r}.", name=name)
     return worker

@@ -11,6 +11,7 @@ from nav_eval_store.leases import Lease
 from nav_eval_store.lifecycle import JobKind
 from nav_eval_worker.holding import GivenBack, Hold
 from nav_eval_worker.jobs.canary import canary
+from nav_eval_worker.jobs.film_request import make_film
 from nav_eval_worker.jobs.score import score
 from nav_eval_worker.jobs.shard import run_shard
 from nav_eval_worker.jobs.validate import validate
@@ -21,6 +22,7 @@ JOBS: Mapping[JobKind, Callable[[Workshop, Hold], None]] = {
     JobKind.CANARY: canary,
     JobKind.SHARD: run_shard,
     JobKind.SCORE: score,
+    JobKind.FILM: make_film,
 }
 
 log = logging.getLogger(__name__)

@@ -16,8 +16,10 @@ from nav_eval_gateway.pages import (
     replays,
     submissions,
     teams,
+    webhooks,
 )
 from nav_eval_gateway.pages.bridge import UploadBridge
+from nav_eval_gateway.pages.heads import HeadOfPages
 from nav_eval_gateway.settings import GatewaySettings
 
 ROUTERS: tuple[APIRouter, ...] = (
@@ -28,6 +30,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     submissions.router,
     replays.router,
     teams.router,
+    webhooks.router,
     organising.router,
 )
 
@@ -36,6 +39,7 @@ def install(app: FastAPI, settings: GatewaySettings) -> None:
     """Add the pages; after the API's own handlers of refusals."""
     app.add_middleware(refusals.ProblemPages)
     app.add_middleware(UploadBridge, settings=settings)
+    app.add_middleware(HeadOfPages)
     app.state.board_shelf = boards.BoardShelf()
     app.state.film_shelf = replays.FilmShelf()
     for router in ROUTERS:

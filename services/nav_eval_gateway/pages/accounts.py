@@ -120,7 +120,12 @@ def register(visit: Visiting, form: Form) -> Response:
     try:
         secret, lifetime = _register(visit, name, email, form.text("password"))
     except StoreError as error:
-        shown = {"next": next_path, "name": name[:200], "email": email[:200], "problem": str(error)}
+        shown = {
+            "next": next_path,
+            "name": name[:200],
+            "email": email[:200],
+            "problem": visit.t.refusal(error.pattern, error.values),
+        }
         return visit.page("register.html.j2", status=422, **shown)
     response = visit.go(next_path, visit.t("register.done", name=name))
     visit.cookies.begin_session(response, secret, lifetime)
@@ -129,7 +134,7 @@ def register(visit: Visiting, form: Form) -> Response:
 
 def _register(visit: Visit, name: str, email: str, password: str) -> tuple[str, timedelta]:
     services = visit.services
-    wish = checked(Registration, name=name, email=email or None, password=password)
+    wish = checked(Registration, visit.t, name=name, email=email or None, password=password)
     users_api.register(wish, services.database, services)
     with services.database.read() as session:
         user = users.user_named(session, name)

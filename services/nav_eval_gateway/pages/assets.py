@@ -56,7 +56,7 @@ def digest() -> str:
 
 def asset_url(name: str) -> str:
     if name not in assets():
-        raise NotFound(f"There is no file {name!r}.")
+        raise NotFound("There is no file {name!r}.", name=name)
     return f"/static/{digest()}/{name}"
 
 

@@ -6,7 +6,7 @@ somebody who is not logged in that is the whole page, compressed; for a user it 
 
 import gzip
 from collections import OrderedDict
-from typing import Annotated
+from typing import Annotated, NamedTuple
 from uuid import UUID
 
 from anyio import to_thread
@@ -14,6 +14,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup
 
+from nav_eval.metrics.bootstrap import FEW_SCENES
 from nav_eval_gateway import access
 from nav_eval_gateway.access import Caller
 from nav_eval_gateway.board_cache import Edition, Rendered
@@ -22,10 +23,11 @@ from nav_eval_gateway.pages import plots
 from nav_eval_gateway.pages.errors import FormInvalid
 from nav_eval_gateway.pages.standing import Standing, Wish
 from nav_eval_gateway.pages.visiting import Visit, Visiting, protected
+from nav_eval_gateway.pages.words import Words
 from nav_eval_gateway.routes import comparison as comparison_api
 from nav_eval_gateway.routes import leaderboards as boards_api
 from nav_eval_gateway.routes.leaderboards import By, viewer_kind
-from nav_eval_gateway.schemas.boards import BreakdownAnswer
+from nav_eval_gateway.schemas.boards import BreakdownAnswer, MetricComparison
 from nav_eval_store import boards
 from nav_eval_store.boards import Board
 from nav_eval_store.database import Database
@@ -158,10 +160,33 @@ async def compare(visit: Visiting, entry: Annotated[list[UUID] | None, Query()] 
         answer=answer,
         paired=list(paired),
         unpaired=[name for name in answer.metrics if name not in paired],
-        notes=list(dict.fromkeys(metric.note for metric in paired.values() if metric.note)),
+        notes=list(dict.fromkeys(_doubt(visit.t, metric) for metric in paired.values() if metric.note)),
         widest=max(spans, default=1.0) or 1.0,
         breakdowns=[await _breakdown_or_none(visit, key, "subtasks") for key in chosen],
+        titles=await to_thread.run_sync(_titles, visit.services.database, answer.competition, answer.phase),
     )
+
+
+def _doubt(t: Words, metric: MetricComparison) -> str:
+    """Why a verdict is to be taken with care, in the reader's language."""
+    if metric.scenes < 2:
+        return t("compare.one_scene")
+    if metric.scenes < FEW_SCENES:
+        return t("compare.few_scenes", count=metric.scenes)
+    return t("compare.few_differ")
+
+
+class Titles(NamedTuple):
+    """What people call a competition and a phase of it."""
+
+    competition: str
+    phase: str
+
+
+def _titles(database: Database, competition: str, phase: str) -> Titles:
+    with database.read() as session:
+        found = access.phase(session, competition, phase)
+        return Titles(found.competition.title, found.config.title or found.name)
 
 
 async def _breakdown_or_none(visit: Visit, submission_id: UUID, by: By) -> BreakdownAnswer | None:
@@ -200,6 +225,7 @@ async def show_breakdown(
         labels=list(dict.fromkeys(label for _, groups in shown for label in groups)),
         shown=shown,
         kept_back=len(found) - len(shown),
+        titles=await to_thread.run_sync(_titles, services.database, competition, phase),
     )
 
 

@@ -88,7 +88,7 @@ def change_workers(verb: str, visit: Visiting, form: Form) -> Response:
     act = {"drain": workers_api.drain_workers, "undrain": workers_api.undrain_workers}.get(verb)
     if act is None:
         raise NotFound("There is no such verb.")
-    wanted = checked(Drain, workers=form.all("worker") or None, reason=form.paragraph("reason"))
+    wanted = checked(Drain, visit.t, workers=form.all("worker") or None, reason=form.paragraph("reason"))
     act(wanted, caller, visit.services.database)
     return visit.go("/organise", visit.t("organise.done"))
 
@@ -104,6 +104,7 @@ def show_console(name: str, visit: Visiting, after: Word = None) -> Response:
             "console.html.j2",
             competition=competition,
             phases=[PhaseAnswer.of(phase, now) for phase in competition.phases],
+            paused={phase.name: phase.paused_at is not None for phase in competition.phases},
             published={phase.name: phase.published_at is not None for phase in competition.phases},
             teams=teams.teams(session, competition),
             open=submissions.listing(session, competition=competition, states=OPEN, limit=100).items,
@@ -134,7 +135,7 @@ def _confirmed(visit: Visit, form: Posted) -> SignedIn:
 def change_phase(name: str, phase: str, verb: str, visit: Visiting, form: Form) -> Response:
     """Any verb about a phase."""
     caller, services = _confirmed(visit, form), visit.services
-    why = checked(Why, reason=form.paragraph("reason"))
+    why = checked(Why, visit.t, reason=form.paragraph("reason"))
     if verb in PHASE_VERBS:
         PHASE_VERBS[verb](name, phase, why, caller, services.database)
         return visit.go(f"/organise/{name}", visit.t("organise.done"))
@@ -143,7 +144,7 @@ def change_phase(name: str, phase: str, verb: str, visit: Visiting, form: Form) 
         said = visit.t("organise.started", count=len(started.submissions))
         return visit.go(f"/organise/{name}", said)
     if verb == "grant":
-        wanted = checked(Grant, team_id=form.text("team"), amount=form.whole("amount"), reason=why.reason)
+        wanted = checked(Grant, visit.t, team_id=form.text("team"), amount=form.whole("amount"), reason=why.reason)
         verbs.grant_quota(name, phase, wanted, caller, services.database)
         return visit.go(f"/organise/{name}", visit.t("organise.done"))
     raise NotFound("There is no such verb.")
@@ -155,7 +156,7 @@ def change_team(team_id: UUID, verb: str, visit: Visiting, form: Form) -> Respon
     caller = _confirmed(visit, form)
     if verb not in TEAM_VERBS:
         raise NotFound("There is no such verb.")
-    why = checked(Why, reason=form.paragraph("reason"))
+    why = checked(Why, visit.t, reason=form.paragraph("reason"))
     TEAM_VERBS[verb](team_id=team_id, why=why, caller=caller, store=visit.services.database)
     return visit.go(f"/teams/{team_id}", visit.t("organise.done"))
 
@@ -166,12 +167,12 @@ def change_submission(submission_id: UUID, verb: str, visit: Visiting, form: For
     caller, services = _confirmed(visit, form), visit.services
     reason = form.paragraph("reason")
     if verb in SUBMISSION_VERBS:
-        SUBMISSION_VERBS[verb](submission_id, checked(Why, reason=reason), caller, services.database)
+        SUBMISSION_VERBS[verb](submission_id, checked(Why, visit.t, reason=reason), caller, services.database)
     elif verb == "priority":
-        wanted = checked(NewPriority, priority=form.whole("priority"), reason=reason)
+        wanted = checked(NewPriority, visit.t, priority=form.whole("priority"), reason=reason)
         verbs.set_priority(submission_id, wanted, caller, services.database)
     elif verb == "reevaluate":
-        why = checked(Why, reason=reason)
+        why = checked(Why, visit.t, reason=reason)
         again = verbs.reevaluate_submission(submission_id, why, caller, services.database, services.messenger)
         return visit.go(f"/submissions/{again.id}", visit.t("submission.again"))
     else:

@@ -10,6 +10,8 @@ from nav_eval_store.boards import Point, Row
 WIDTH, HEIGHT = 520, 300
 LEFT, RIGHT, TOP, BOTTOM = 48, 12, 12, 30
 COLOURS = 10
+NAME_WIDTH, NAME_HEIGHT, LONGEST_NAME = 130, 13, 18
+"""Pixels that a name beside a dot takes, and its letters."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,6 +31,16 @@ class Dot:
     title: str
     kind: str = ""
     link: str = ""
+    name: str = ""  #: written beside it; empty where there is no room
+
+    @property
+    def anchor(self) -> str:
+        """Names do not leave the paper."""
+        return "end" if self.x > WIDTH / 2 else "start"
+
+    @property
+    def name_x(self) -> float:
+        return self.x - 9 if self.anchor == "end" else self.x + 9
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -142,17 +154,23 @@ def metric_against_metric(rows: Sequence[Row], first: str, second: str) -> Plot 
         return None
     x = Axis([a for _, a, _ in known], LEFT, WIDTH - RIGHT)
     y = Axis([b for _, _, b in known], HEIGHT - BOTTOM, TOP)
-    dots = [
-        Dot(
-            x=x.at(a),
-            y=y.at(b),
-            title=f"{row.team}: {a:.3f}, {b:.3f}",
-            kind=row.kind,
-            link=f"/submissions/{row.submission_id}",
-        )
-        for row, a, b in known[:300]
-    ]
+    dots: list[Dot] = []
+    for row, a, b in known[:300]:
+        place = (x.at(a), y.at(b))
+        link, title = f"/submissions/{row.submission_id}", f"{row.team}: {a:.3f}, {b:.3f}"
+        name = shortened(row.team) if _has_room(place, dots) else ""
+        dots.append(Dot(x=place[0], y=place[1], title=title, kind=row.kind, link=link, name=name))
     return Plot(x_ticks=x.ticks(), y_ticks=y.ticks(), dots=dots)
+
+
+def _has_room(place: tuple[float, float], dots: Sequence[Dot]) -> bool:
+    """Whether a name can be read there: no other one is near. The best come first, so theirs are written."""
+    near = (dot for dot in dots if dot.name and abs(dot.y - place[1]) < NAME_HEIGHT)
+    return not any(abs(dot.x - place[0]) < NAME_WIDTH for dot in near)
+
+
+def shortened(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
 
 def _of(row: Row, name: str) -> float | None:

@@ -5,7 +5,7 @@ reached, or after one has failed (too often, too large, a bug of ours), comes as
 the application; `ProblemPages` turns that into a plain page, without asking the database anything.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -16,9 +16,12 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nav_eval_gateway.pages import origins
+from nav_eval_gateway.pages.bridge import PROOF
 from nav_eval_gateway.pages.errors import FormForged, LoginNeeded
 from nav_eval_gateway.pages.visiting import Visit, address, strangers_visit, visit
+from nav_eval_gateway.pages.words import USUAL, Words
 from nav_eval_gateway.problems import MEDIA_TYPE, title_of
+from nav_eval_store.errors import Refusal
 
 Handler = Callable[[Request, Exception], Any]
 
@@ -32,6 +35,8 @@ def install(app: FastAPI) -> None:
 def _for_browsers(handler: Handler) -> Handler:
     async def handle(request: Request, error: Exception) -> Response:
         said: Response = await handler(request, error)
+        if _is_from_a_script_of_ours(request):
+            return _in_its_language(request, error, said)
         return await _shown(request, error, said) if _wants_page(request) else said
 
     return handle
@@ -42,11 +47,39 @@ def _wants_page(request: Request) -> bool:
     return inside and "text/html" in request.headers.get("accept", "")
 
 
+def _is_from_a_script_of_ours(request: Request) -> bool:
+    """Uploads are sent by a page, which shows what is refused."""
+    return PROOF in request.headers
+
+
+def _in_its_language(request: Request, error: Exception, said: Response) -> Response:
+    """The problem as it was, but for its sentence."""
+    problem = msgspec.json.decode(said.body)
+    problem["detail"] = _detail(strangers_visit(request).t, error, said)
+    headers = {name: value for name, value in said.headers.items() if name != "content-length"}
+    return Response(msgspec.json.encode(problem), said.status_code, headers, MEDIA_TYPE)
+
+
+def _detail(t: Words, error: Exception | None, said: Response) -> str:
+    """The sentence in the reader's language: of what was refused, else of the kind of refusal."""
+    if isinstance(error, Refusal):
+        return t.refusal(error.pattern, error.values)
+    return _by_status(t, said.status_code, said.headers, str(msgspec.json.decode(said.body)["detail"]))
+
+
+def _by_status(t: Words, status: int, headers: Mapping[str, str], detail: str) -> str:
+    """Where all that is known is a status; English readers get the sentence itself."""
+    if t.language == USUAL:
+        return detail
+    known = t.get(f"refusal.about.{status}", t.get(f"refusal.about.{status // 100}xx", detail))
+    return known.replace("{seconds}", headers.get("retry-after", "60"))
+
+
 async def _shown(request: Request, error: Exception, said: Response) -> Response:
     if isinstance(error, LoginNeeded):
         return RedirectResponse(address("/login", {"next": error.next_path}), 303)
     visiting = await visit(request)
-    detail = str(msgspec.json.decode(said.body)["detail"])
+    detail = _detail(visiting.t, error, said)
     form = origins.path_of_referer(request, visiting.services.settings, otherwise="")
     if request.method == "POST" and said.status_code < 500 and form and not isinstance(error, FormForged):
         return visiting.go(form, detail, kind="bad")
@@ -103,8 +136,9 @@ def _is_problem(start: Message) -> bool:
 def _problem_page(scope: Scope, start: Message, problem: bytes) -> tuple[Message, Message]:
     """The same answer, for people; its other headers stay."""
     visiting = strangers_visit(Request(scope))
-    page = _page(visiting, start["status"], str(msgspec.json.decode(problem)["detail"]))
     headers = MutableHeaders(scope=start)
+    detail = str(msgspec.json.decode(problem)["detail"])
+    page = _page(visiting, start["status"], _by_status(visiting.t, start["status"], headers, detail))
     for name in ("content-type", "content-length", "content-security-policy", "cache-control"):
         headers[name] = page.headers[name]
     return start, {"type": "http.response.body", "body": bytes(page.body)}

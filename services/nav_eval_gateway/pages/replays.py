@@ -1,12 +1,14 @@
 """An episode the way it happened: the engine's replay page, in the frame of ours.
 
 A worker leaves the whole of it as a film (map, cameras, goals). Where there is none, the page is made of what
-the agent did, as far as the reader may know it: its way and its actions on plain paper.
+the agent did, as far as the reader may know it: its way and its actions on plain paper; and it offers to have the
+film made, which takes some seconds.
 """
 
 import gzip
 from collections import OrderedDict
 from typing import Annotated
+from urllib.parse import quote
 from uuid import UUID
 
 import msgspec
@@ -19,15 +21,19 @@ from nav_eval.evaluation.replay.model import Replay, decode_replay
 from nav_eval_gateway import access
 from nav_eval_gateway.negotiation import accepts_gzip
 from nav_eval_gateway.pages.sketching import sketch
-from nav_eval_gateway.pages.visiting import Visit, Visiting, address
+from nav_eval_gateway.pages.visiting import Form, Visit, Visiting, address
 from nav_eval_gateway.routes import evidence
+from nav_eval_gateway.schemas.submissions import Film
 from nav_eval_store import episodes, places
 from nav_eval_store.errors import NotFound
+from nav_eval_store.lifecycle import State
 from nav_eval_store.models import EpisodeRow
 from nav_eval_store.paging import LARGEST_PAGE
+from nav_eval_store.tokens import Scope
 
 router = APIRouter(include_in_schema=False)
-Episode = Annotated[str, Query(max_length=500)]
+LONGEST_EPISODE = 500
+Episode = Annotated[str, Query(max_length=LONGEST_EPISODE)]
 KEPT = 4
 """Films of some megabytes each: one page asks for the same one several times."""
 
@@ -76,7 +82,24 @@ def show_replay(submission_id: UUID, episode: Episode, visit: Visiting) -> Respo
             episode=episode,
             before=before,
             after=after,
+            film=_film(visit, submission_id, episode),
+            film_url=f"/api/v1/submissions/{submission_id}/episodes/{quote(episode)}/film",
+            is_scored=sight.submission.state is State.COMPLETED,
         )
+
+
+def _film(visit: Visit, submission_id: UUID, episode: str) -> Film:
+    services = visit.services
+    return evidence.show_film(submission_id, episode, visit.caller, services.database, services.blobs).state
+
+
+@router.post("/submissions/{submission_id}/replay/film")
+def ask_for_film(submission_id: UUID, visit: Visiting, form: Form) -> Response:
+    """Have the film made; the page shows it when it is there."""
+    caller, services = visit.signed_in(Scope.SUBMIT), visit.services
+    episode = form.text("episode")[:LONGEST_EPISODE]
+    evidence.ask_for_film(submission_id, episode, caller, services.database, services.blobs, services.messenger)
+    return visit.go(address(f"/submissions/{submission_id}/replay", {"episode": episode}))
 
 
 def _neighbours(rows: list[EpisodeRow], episode: str) -> tuple[str | None, str | None]:

@@ -31,6 +31,8 @@ router = APIRouter(include_in_schema=False)
 TAIL = 6000
 """Bytes of a log that the page shows; all of it is one click away."""
 PATH = (State.CREATED, State.UPLOADING, State.VALIDATING, State.QUEUED, State.RUNNING, State.SCORING, State.COMPLETED)
+MOVING = (State.VALIDATING, State.QUEUED, State.RUNNING)
+"""Places in the queue and what an agent uses change without an event."""
 _CONTROL = {code: "\ufffd" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 
 
@@ -59,6 +61,7 @@ def create_submission(name: str, visit: Visiting, form: Form) -> Response:
     caller = visit.signed_in(Scope.SUBMIT)
     wanted = checked(
         NewSubmission,
+        visit.t,
         competition=name,
         phase=form.text("phase"),
         name=form.line("title", required=False),
@@ -100,7 +103,8 @@ class LivePart:
         html = self.visit.html("submission_live.html.j2", **context)
         told = [] if html == self._told else [Told("part", {"html": html})]
         self._told = html
-        return News(told, last or 0, over=context["answer"].status.is_final)
+        state = context["answer"].status
+        return News(told, last or 0, over=state.is_final, restless=state in MOVING)
 
 
 def _context(visit: Visit, submission_id: UUID) -> dict[str, Any]:
@@ -130,7 +134,7 @@ def _context(visit: Visit, submission_id: UUID) -> dict[str, Any]:
             "shows_logs": sight.shows("logs"),
             "log": _log(services.blobs, sight, found) if sight.shows("logs") else None,
             "artifacts": _artifacts(visit, submission_id) if answer.status.is_final else [],
-            "usage": (sight.submission.provenance or {}).get("usage") if owner else None,
+            "usage": ((sight.submission.provenance or {}).get("usage") or answer.usage) if owner else None,
             "advice": _advice(visit, answer.cause, answer.advice),
             "limits": phase.config.limits,
         }

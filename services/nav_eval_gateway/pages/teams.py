@@ -61,7 +61,7 @@ def _team_page(visit: Visit, team_id: UUID, *, secret: str | None = None, after:
 @router.post("/competitions/{name}/team")
 def create_team(name: str, visit: Visiting, form: Form) -> Response:
     caller = visit.signed_in(Scope.TEAM)
-    wanted = checked(TeamName, name=form.line("name"))
+    wanted = checked(TeamName, visit.t, name=form.line("name"))
     team = teams_api.create_team(name, wanted, caller, visit.services.database)
     return visit.go(f"/competitions/{name}/team", visit.t("team.founded", name=team.name))
 
@@ -76,7 +76,7 @@ def show_join(visit: Visiting) -> Response:
 @router.post("/join")
 def join_team(visit: Visiting, form: Form) -> Response:
     caller = visit.signed_in(Scope.TEAM)
-    wanted = checked(Acceptance, secret=form.text("secret").strip())
+    wanted = checked(Acceptance, visit.t, secret=form.text("secret").strip())
     team = teams_api.accept_invitation(wanted, caller, visit.services.database)
     return visit.go(f"/teams/{team.id}", visit.t("team.joined", name=team.name))
 
@@ -85,7 +85,7 @@ def join_team(visit: Visiting, form: Form) -> Response:
 def rename_team(team_id: UUID, visit: Visiting, form: Form) -> Response:
     form.confirm()
     caller = visit.signed_in(Scope.TEAM)
-    teams_api.rename_team(team_id, checked(TeamName, name=form.line("name")), caller, visit.services.database)
+    teams_api.rename_team(team_id, checked(TeamName, visit.t, name=form.line("name")), caller, visit.services.database)
     return visit.go(f"/teams/{team_id}", visit.t("team.renamed"))
 
 
@@ -93,7 +93,7 @@ def rename_team(team_id: UUID, visit: Visiting, form: Form) -> Response:
 def invite(team_id: UUID, visit: Visiting, form: Form) -> Response:
     """A new invitation; this page shows its secret once."""
     caller = visit.signed_in(Scope.TEAM)
-    wanted = checked(NewInvitation, email=form.line("email", required=False) or None)
+    wanted = checked(NewInvitation, visit.t, email=form.line("email", required=False) or None)
     issued = teams_api.create_invitation(team_id, wanted, caller, visit.services.database)
     return _team_page(visit, team_id, secret=issued.secret)
 
@@ -121,6 +121,6 @@ def remove_member(team_id: UUID, user: str, visit: Visiting, form: Form) -> Resp
 def set_role(team_id: UUID, user: str, visit: Visiting, form: Form) -> Response:
     form.confirm()
     caller = visit.signed_in(Scope.TEAM)
-    wanted = checked(NewRole, role=form.text("role"))
+    wanted = checked(NewRole, visit.t, role=form.text("role"))
     teams_api.set_role(team_id, user, wanted, caller, visit.services.database)
     return visit.go(f"/teams/{team_id}", visit.t("team.role_changed", name=user))

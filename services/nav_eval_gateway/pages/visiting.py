@@ -186,7 +186,7 @@ class Posted:
         try:
             checked = kind.validate_python(value)
         except ValidationError as error:
-            raise FormInvalid(f"{self._label(name)}: {error.errors()[0]['msg']}.") from error
+            raise FormInvalid(mistake(self._t, self._label(name), error)) from error
         if required and not checked:
             raise FormInvalid(self._t("form.missing", field=self._label(name)))
         return checked
@@ -222,13 +222,22 @@ async def posted(request: Request, visiting: Visiting) -> Posted:
 Form = Annotated[Posted, Depends(posted)]
 
 
-def checked(model: type[M], **fields: Any) -> M:  # noqa: ANN401
+def checked(model: type[M], t: Words, **fields: Any) -> M:  # noqa: ANN401
     """What the API would be told, refused as the API would refuse it."""
     try:
         return model.model_validate(fields)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise FormInvalid(f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}.") from error
+        name = ".".join(str(part) for part in error.errors()[0]["loc"])
+        raise FormInvalid(mistake(t, t.get(f"field.{name}", name), error)) from error
+
+
+def mistake(t: Words, label: str, error: ValidationError) -> str:
+    """The first thing that is wrong with a form, by its kind where the language has a sentence for it."""
+    first = error.errors()[0]
+    known = t.get(f"form.{first['type']}", "")
+    if not known:
+        return f"{label}: {first['msg']}."
+    return known.format(field=label, **{key: value for key, value in first.get("ctx", {}).items() if key != "field"})
 
 
 def address(path: str, parameters: Mapping[str, object]) -> str:

@@ -11,14 +11,15 @@ from fastapi.responses import PlainTextResponse, Response, StreamingResponse
 
 from nav_eval_gateway import access, downloads
 from nav_eval_gateway.access import Sight
-from nav_eval_gateway.dependencies import Blobs, Store, Visitor
+from nav_eval_gateway.dependencies import Blobs, Store, Submitter, Visitor, Workers
 from nav_eval_gateway.paging import Page, Paged
 from nav_eval_gateway.problems import problems
-from nav_eval_gateway.schemas.submissions import ArtifactAnswer, EpisodeAnswer
-from nav_eval_store import episodes, keys, places
+from nav_eval_gateway.schemas.submissions import ArtifactAnswer, EpisodeAnswer, Film, FilmAnswer
+from nav_eval_store import episodes, films, keys, places, recovery
 from nav_eval_store.blobs import BlobStore
-from nav_eval_store.database import Database
+from nav_eval_store.database import Database, Session
 from nav_eval_store.errors import BadKey, NotAllowed, NotFound
+from nav_eval_store.films import FilmState
 from nav_eval_store.models import EpisodeRow, Submission
 from nav_eval_store.paging import Page as StoredPage
 from nav_eval_store.paging import cursor, position
@@ -67,6 +68,44 @@ def show_replay(submission_id: UUID, episode_id: str, caller: Visitor, store: St
 def _allowed(line: dict[str, msgspec.Raw], sight: Sight) -> dict[str, msgspec.Raw]:
     hidden = () if sight.shows("episodes") else ("metrics",)
     return {key: line[key] for key in REPLAYED if key in line and key not in hidden}
+
+
+@router.get("/submissions/{submission_id}/episodes/{episode_id:path}/film", responses=problems(401, 403, 404))
+def show_film(submission_id: UUID, episode_id: str, caller: Visitor, store: Store, blobs: Blobs) -> FilmAnswer:
+    """Whether there is a film of an episode, for those who may see its replay. Pages play it."""
+    with store.read() as session:
+        sight = access.part_of(session, caller, submission_id, "replays")
+        asked = films.state(session, sight.submission, episode_id)
+    return FilmAnswer(episode_id=episode_id, state=_film_state(blobs, submission_id, episode_id, asked))
+
+
+def _film_state(blobs: BlobStore, submission_id: UUID, episode_id: str, asked: FilmState) -> Film:
+    if blobs.exists(places.film(submission_id, episode_id)):
+        return Film.READY
+    return Film.FAILED if asked is FilmState.ENDED else Film(asked.value)
+
+
+@router.post(
+    "/submissions/{submission_id}/episodes/{episode_id:path}/film",
+    status_code=202,
+    responses=problems(401, 403, 404, 409),
+)
+def ask_for_film(
+    submission_id: UUID, episode_id: str, caller: Submitter, store: Store, blobs: Blobs, workers: Workers
+) -> FilmAnswer:
+    """Have the film of an episode made, if you may see its replay. Twice is once; few wait at a time."""
+    answer = show_film(submission_id, episode_id, caller, store, blobs)
+    if answer.state not in (Film.UNASKED, Film.FAILED):
+        return answer
+
+    def ask(session: Session) -> tuple[FilmState, list[recovery.Message]]:
+        found = access.part_of(session, caller, submission_id, "replays").submission
+        asked = films.ask(session, found, episode_id, actor=caller.actor)
+        return asked, recovery.untold(session, submission_id)
+
+    asked, messages = store.run(ask)
+    workers.tell(messages)
+    return FilmAnswer(episode_id=episode_id, state=_film_state(blobs, submission_id, episode_id, asked))
 
 
 @router.get("/submissions/{submission_id}/episodes/{episode_id:path}", responses=problems(401, 403, 404))

@@ -110,7 +110,7 @@ def _remove(session: Session, caller: SignedIn, team_id: UUID, user: str) -> Non
 def _member(session: Session, team: Team, name: str) -> Member:
     found = next((member for member in teams.members(session, team) if member.user.name == name), None)
     if found is None:
-        raise NotFound(f"{name[:50]!r} is not in the team {team.name!r}.")
+        raise NotFound("{name} is not in the team {team!r}.", name=name[:50], team=team.name)
     return found
 
 
@@ -129,7 +129,7 @@ def create_invitation(team_id: UUID, wanted: NewInvitation, caller: TeamManager,
     def invite(session: Session) -> IssuedInvitation:
         team = access.captained_team(session, caller, team_id)
         if len(teams.invitations(session, team)) >= MOST_INVITATIONS:
-            raise Conflict(f"There are {MOST_INVITATIONS} open invitations; revoke one first.")
+            raise Conflict("There are {most} open invitations; revoke one first.", most=MOST_INVITATIONS)
         return IssuedInvitation.issued(*teams.invite(session, team, actor=caller.actor, email=wanted.email))
 
     return store.run(invite)

@@ -29,13 +29,13 @@ def list_tokens(caller: Reader, store: Store) -> list[TokenAnswer]:
 def create_token(wanted: NewToken, caller: TeamManager, store: Store) -> IssuedToken:
     """A new token; it can do at most what the token can that asks for it."""
     if beyond := set(wanted.scopes) - caller.scopes:
-        raise ScopeMissing(f"Your own token does not have the scope {min(beyond).value!r}.")
+        raise ScopeMissing("Your own token does not have the scope {scope!r}.", scope=min(beyond).value)
     return store.run(lambda session: _create(session, caller, wanted))
 
 
 def _create(session: Session, caller: SignedIn, wanted: NewToken) -> IssuedToken:
     if len(tokens.tokens_of(session, caller.user)) >= MOST_TOKENS:
-        raise Conflict(f"You have {MOST_TOKENS} tokens; revoke one first.")
+        raise Conflict("You have {most} tokens; revoke one first.", most=MOST_TOKENS)
     lifetime = None if wanted.days is None else timedelta(days=wanted.days)
     issued = tokens.issue(
         session, caller.user, wanted.name, actor=caller.actor, scopes=wanted.scopes, lifetime=lifetime

@@ -151,7 +151,7 @@ async def continue_upload(upload_id: UUID, request: Request, caller: Submitter, 
     length = tus.number(request.headers, "Upload-Length")
     upload = await run_in_threadpool(uploading.find_open, parts, caller, upload_id, length=length)
     if upload.finished_at is not None and at != upload.offset:
-        raise OffsetMismatch(f"The upload is complete; it has {upload.offset:,} bytes.")
+        raise OffsetMismatch("The upload is complete; it has {offset:,} bytes.", offset=upload.offset)
     if upload.finished_at is None:
         uploading.refuse_beyond(upload, at, tus.number(request.headers, "Content-Length"))
         at = await _receive(request, caller, parts, upload, at=at, checksum=checksum)

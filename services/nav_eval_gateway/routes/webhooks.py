@@ -12,7 +12,7 @@ from nav_eval_gateway.dependencies import Organiser, Parts, Reader, Store, TeamM
 from nav_eval_gateway.problems import problems
 from nav_eval_gateway.schemas.webhooks import DeliveryAnswer, IssuedWebhook, NewWebhook, WebhookAnswer
 from nav_eval_gateway.services import Services
-from nav_eval_store import addresses, deliveries, teams
+from nav_eval_store import addresses, audit, deliveries, teams
 from nav_eval_store.database import Session
 from nav_eval_store.errors import NotAllowed, StoreError
 from nav_eval_store.models import Competition, Team
@@ -50,7 +50,7 @@ def remove_webhook(team_id: UUID, webhook_id: UUID, caller: TeamManager, store: 
 @router.post("/teams/{team_id}/webhooks/{webhook_id}/test", status_code=202, responses=problems(401, 403, 404))
 def try_webhook(team_id: UUID, webhook_id: UUID, caller: TeamManager, store: Store) -> DeliveryAnswer:
     """Send a message of the kind `webhook.test`; its deliveries say whether it arrived. For captains."""
-    return store.run(lambda session: _try(session, access.captained_team(session, caller, team_id), webhook_id))
+    return store.run(lambda session: _try(session, access.captained_team(session, caller, team_id), webhook_id, caller))
 
 
 @router.get("/teams/{team_id}/webhooks/{webhook_id}/deliveries", responses=problems(401, 403, 404))
@@ -92,7 +92,7 @@ def remove_competition_webhook(competition: str, webhook_id: UUID, caller: Organ
 def try_competition_webhook(competition: str, webhook_id: UUID, caller: Organiser, store: Store) -> DeliveryAnswer:
     """Send a message of the kind `webhook.test`; for organisers."""
     return store.run(
-        lambda session: _try(session, access.organised_competition(session, caller, competition), webhook_id)
+        lambda session: _try(session, access.organised_competition(session, caller, competition), webhook_id, caller)
     )
 
 
@@ -136,8 +136,10 @@ def _refuse_foreign_mail(session: Session, owner: Owner, caller: SignedIn, url: 
         raise NotAllowed("E-mail goes only to the registered address of yourself or of a member of the team.")
 
 
-def _try(session: Session, owner: Owner, webhook_id: UUID) -> DeliveryAnswer:
-    return DeliveryAnswer.of(deliveries.enqueue_test(session, deliveries.webhook(session, owner, webhook_id)))
+def _try(session: Session, owner: Owner, webhook_id: UUID, caller: SignedIn) -> DeliveryAnswer:
+    hook = deliveries.webhook(session, owner, webhook_id)
+    audit.record(session, caller.actor, "webhook.test", audit.about(owner), webhook=str(hook.id))
+    return DeliveryAnswer.of(deliveries.enqueue_test(session, hook))
 
 
 def _recent(session: Session, owner: Owner, webhook_id: UUID) -> list[DeliveryAnswer]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from enum import StrEnum
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -65,6 +66,22 @@ class Queue(Answer):
     """Submissions that start before this one."""
     starts_at: datetime | None
     ends_at: datetime | None
+
+
+class UsageAnswer(Answer):
+    """What an evaluation has used so far, in all of its shards."""
+
+    seconds: float
+    """Of workers' time."""
+    cpu_seconds: float | None = None
+    """Of the agent's processors; null where the runtime cannot tell yet."""
+    memory_bytes: int | None = None
+    """The agent's peak."""
+
+    @classmethod
+    def of(cls, status: Status) -> "UsageAnswer":
+        seconds, used = status.worked.total_seconds(), status.used
+        return cls(seconds=round(seconds, 3), cpu_seconds=used.cpu_seconds, memory_bytes=used.memory_bytes)
 
 
 class UploadAnswer(Answer):
@@ -160,6 +177,7 @@ class SubmissionAnswer(SubmissionSummary):
         deadline="2026-09-15T12:05:00Z",
         canary={"passed": True, "seconds": 12.5},
         progress={"done": 0, "total": 100, "failed": 0, "means": {}},
+        usage={"seconds": 61.5, "cpu_seconds": 140.2, "memory_bytes": 2_400_000_000},
         queue={"position": 2, "starts_at": "2026-09-01T12:20:00Z", "ends_at": "2026-09-01T12:50:00Z"},
     )
 
@@ -178,6 +196,7 @@ class SubmissionAnswer(SubmissionSummary):
     canary: Mapping[str, Any] | None = None
     """The first verdict: the agent was started and tried on one episode."""
     progress: Progress | None = None
+    usage: UsageAnswer | None = None
     queue: Queue | None = None
     score: float | None = None
     """What ranks, once it is completed."""
@@ -227,6 +246,7 @@ class SubmissionAnswer(SubmissionSummary):
             progress=Progress(
                 done=status.episodes_done, total=status.episodes_total, failed=status.episodes_failed, means=means
             ),
+            usage=UsageAnswer.of(status),
             queue=Queue(position=status.queue_position, starts_at=status.starts_at, ends_at=status.ends_at),
             board=None if entry is None else BoardPlace(visibility=entry.visibility, reason=entry.reason),
             rerun_of=submission.rerun_of,
@@ -281,6 +301,26 @@ class EpisodeAnswer(Answer):
     timing: Mapping[str, float] = {}
     has_replay: bool = False
     """Whether `…/episodes/{episode_id}/replay` has something for you."""
+
+
+class Film(StrEnum):
+    """Where the film of an episode is."""
+
+    READY = "ready"
+    UNASKED = "unasked"
+    WAITING = "waiting"
+    MAKING = "making"
+    FAILED = "failed"
+
+
+class FilmAnswer(Answer):
+    """Whether an episode has a film: map, cameras, goals, beside what the agent did."""
+
+    model_config = example(episode_id="ep_12", state="waiting")
+
+    episode_id: str
+    state: Film
+    """`failed` is one that could not be made; ask again later."""
 
 
 class ArtifactAnswer(Answer):

@@ -98,6 +98,8 @@ API: dict[tuple[str, str], tuple[int, ...]] = {
     ("GET", f"{S}/episodes"): TEAM_SEES,
     ("GET", f"{S}/episodes/{{episode_id:path}}"): TEAM_SEES,
     ("GET", f"{S}/episodes/{{episode_id:path}}/replay"): TEAM_SEES,
+    ("GET", f"{S}/episodes/{{episode_id:path}}/film"): TEAM_SEES,
+    ("POST", f"{S}/episodes/{{episode_id:path}}/film"): success(TEAM, 202),
     ("GET", f"{S}/breakdown"): TEAM_SEES,
     ("GET", f"{S}/logs"): TEAM_SEES,
     ("GET", f"{S}/artifacts"): TEAM_SEES,
@@ -177,6 +179,7 @@ PAGES: dict[tuple[str, str], tuple[object, ...]] = {
     ("GET", f"{SUBMISSION}/replay/data"): OF_TEAM,
     ("GET", f"{SUBMISSION}/replay/view"): (NONE,) * 6,  # this replay has no pictures
     ("GET", f"{SUBMISSION}/replay/words"): ANYBODY,  # the words of the page itself
+    ("POST", f"{SUBMISSION}/replay/film"): FORM_OF_TEAM,
     ("POST", f"{SUBMISSION}/cancel"): FORM_OF_TEAM,
     ("POST", f"{SUBMISSION}/rerun"): FORM_OF_TEAM,
     ("GET", TEAM_PAGE): FORM_OF_TEAM,
@@ -185,6 +188,14 @@ PAGES: dict[tuple[str, str], tuple[object, ...]] = {
     ("POST", f"{TEAM_PAGE}/invitations/{{invitation_id}}/revoke"): FORM_OF_CAPTAIN,
     ("POST", f"{TEAM_PAGE}/members/{{user}}/remove"): FORM_OF_TEAM,
     ("POST", f"{TEAM_PAGE}/members/{{user}}/role"): FORM_OF_CAPTAIN,
+    ("GET", f"{TEAM_PAGE}/webhooks"): FORM_OF_TEAM,
+    ("POST", f"{TEAM_PAGE}/webhooks"): FORM_OF_CAPTAIN,
+    ("POST", f"{TEAM_PAGE}/webhooks/{{webhook_id}}/test"): FORM_OF_CAPTAIN,
+    ("POST", f"{TEAM_PAGE}/webhooks/{{webhook_id}}/remove"): FORM_OF_CAPTAIN,
+    ("GET", "/organise/{name}/webhooks"): OF_ORGANISER,
+    ("POST", "/organise/{name}/webhooks"): OF_ORGANISER,
+    ("POST", "/organise/{name}/webhooks/{webhook_id}/test"): OF_ORGANISER,
+    ("POST", "/organise/{name}/webhooks/{webhook_id}/remove"): OF_ORGANISER,
     ("GET", "/organise"): (LOGIN, NO, NO, NO, YES, YES),  # the list of what one organises
     ("GET", "/organise/audit"): OF_ORGANISER,
     ("GET", "/organise/{name}"): OF_ORGANISER,
@@ -218,7 +229,10 @@ FORMS: dict[str, dict[str, str]] = {
     "POST /account/password": {"password": PASSWORD, "new_password": f"{PASSWORD} indeed"},
     f"POST {COMPETITION}/submit": {"phase": "dev", "title": ""},
     f"POST {COMPETITION}/team": {"name": "Newcomers"},
+    f"POST {SUBMISSION}/replay/film": {"episode": "a"},
     f"POST {TEAM_PAGE}/name": {"name": "Aunts"},
+    f"POST {TEAM_PAGE}/webhooks": {"url": "https://127.0.0.1/hook", "kinds": "submission.state"},
+    "POST /organise/{name}/webhooks": {"url": "https://127.0.0.1/hook", "kinds": "submission.state"},
     f"POST {TEAM_PAGE}/members/{{user}}/role": {"role": "captain"},
 }
 EXAMPLES = {"pause": "/phases/", "disqualify": "/teams/", "hide": "/submissions/", "drain": "/workers/"}
@@ -329,7 +343,7 @@ class World:
 
     def path(self, template: str, ids: dict[str, str] | None = None) -> str:
         known = {**self.ids, **(ids or {})}
-        if template.startswith((f"{C}/webhooks", f"{P}/webhooks")):
+        if template.startswith((f"{C}/webhooks", f"{P}/webhooks", "/organise/{name}/webhooks")):
             known["webhook_id"] = known["competition_webhook"]
         if "/artifacts/" in template:
             known["name"] = "map.txt"
@@ -362,7 +376,7 @@ class World:
         if method not in ("POST", "PUT", "PATCH"):
             return headers, b""
         body = {**self.answer_to, **BODIES}.get(key, WHY)
-        if key.endswith(("/cancel", "/submit", "/rerun", "/test")):
+        if key.endswith(("/cancel", "/submit", "/rerun", "/test", "/film")):
             body = {}
         if key.endswith("/grants"):
             body = {**body, "team_id": {**self.ids, **(ids or {})}["team_id"]}

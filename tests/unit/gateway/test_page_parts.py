@@ -1,7 +1,9 @@
 """The parts of pages that need no server: words, standings, diagrams, sketches, files."""
 
+import ast
 import json
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from string import Formatter
@@ -17,8 +19,9 @@ from nav_eval_gateway.pages import assets, plots
 from nav_eval_gateway.pages.rendering import duration, metric_name, moment, number, size
 from nav_eval_gateway.pages.sketching import sketch
 from nav_eval_gateway.pages.standing import ROWS, Standing, Wish
-from nav_eval_gateway.pages.words import LANGUAGES, Words, catalogue, chosen_language
+from nav_eval_gateway.pages.words import LANGUAGES, Words, catalogue, chosen_language, refusals, words
 from nav_eval_store.boards import Board, Cell, Column, Row
+from nav_eval_store.errors import Conflict
 from nav_eval_store.lifecycle import State
 from nav_eval_store.models import TeamKind, Visibility
 
@@ -58,7 +61,8 @@ def test_no_page_uses_a_word_that_is_not_there() -> None:
 
 
 def test_no_word_is_left_over() -> None:
-    together = (*prefixes(), "refusal.", "field.", "cause.", "advice.", "upload.js.", "column.")
+    of_values = ("part.", "purpose.", "form.")  # named by what a refusal says, or by the kind of a mistake
+    together = (*prefixes(), *of_values, "refusal.", "field.", "cause.", "advice.", "upload.js.", "column.")
     unused = {key for key in catalogue("en") if not key.startswith(together)} - used_keys()
     assert {key for key in unused if not key.endswith(".one")} == set()
 
@@ -250,3 +254,81 @@ def test_files_are_addressed_by_their_content() -> None:
 )
 def test_values_look_as_people_read_them(shown: str, text: str) -> None:
     assert shown == text
+
+
+PATTERNS_OF = ("nav_eval_store", "nav_eval_gateway")
+FOR_OTHERS = frozenset(
+    {
+        *(
+            "backup",
+            "blobs",
+            "cli",
+            "database",
+            "export",
+            "first_start",
+            "health",
+            "hub",
+            "keys",
+            "leases",
+            "lifecycle",
+        ),
+        *("messages", "migrate", "middlewares", "readiness", "sending", "settings", "tally", "tus", "work"),
+    }
+)
+"""Modules whose refusals nobody reads on a page: of commands, of workers, of other programs."""
+NOT_FOR_PAGES = frozenset(
+    {"DangerousChange", "OSError", "ValueError", "BadHeader", "UnsupportedContent", "HTTPException"}
+)
+FOR_PROGRAMS = frozenset({"Upload-Metadata", "`phase` needs", "give the baseline another name"})
+
+
+def patterns() -> Iterator[str]:
+    """The texts of all refusals that can reach a page, as they stand in the code."""
+    for package in PATTERNS_OF:
+        folder = Path(pages.__file__).parents[2] / package
+        for module in folder.rglob("*.py"):
+            if module.stem not in FOR_OTHERS:
+                yield from _raised(ast.parse(module.read_text("utf-8")))
+
+
+def _raised(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
+            if ast.unparse(node.exc.func) in NOT_FOR_PAGES:
+                continue
+            first = node.exc.args[0]
+            assert not isinstance(first, ast.JoinedStr), (
+                f"give values by name, so that it can be translated: {ast.unparse(node)}"
+            )
+            if isinstance(first, ast.Constant) and isinstance(first.value, str):
+                yield first.value
+
+
+@pytest.mark.parametrize("language", [language for language in LANGUAGES if language != "en"])
+def test_every_refusal_that_a_page_can_show_is_translated(language: str) -> None:
+    found = {text for text in patterns() if not any(part in text for part in FOR_PROGRAMS)}
+    assert len(found) > 70
+    assert found - refusals(language).keys() == set()
+    for pattern, text in refusals(language).items():
+        assert names(text) == names(pattern), pattern
+
+
+def test_a_refusal_is_told_in_the_language_of_the_page() -> None:
+    error = Conflict("It is still {state}; cancel it first, or wait.", state=State.RUNNING)
+    assert str(error) == "It is still running; cancel it first, or wait."
+    assert words("en").refusal(error.pattern, error.values) == str(error)
+    assert words("zh").refusal(error.pattern, error.values) == "它仍为“运行中”；请先取消或等待。"
+    hostile = Conflict("The team {name!r} is full: it may have {most} members.", name="{0.__class__}", most=3)
+    assert "{0.__class__}" in words("zh").refusal(hostile.pattern, hostile.values)
+    assert words("zh").refusal("Nobody has {translated} this.", {}) == "Nobody has {translated} this."
+
+
+def test_names_beside_dots_keep_clear_of_each_other() -> None:
+    rows = [row(f"team {number}", 0.5 + 0.001 * number) for number in range(20)] + [row("x" * 40, 0.9)]
+    plot = plots.metric_against_metric(rows, "tar", "score")
+    assert plot is not None
+    named = [dot for dot in plot.dots if dot.name]
+    assert len(plot.dots) == 21
+    assert len(named) < 6
+    assert max(len(dot.name) for dot in named) == plots.LONGEST_NAME
+    assert all(0 <= dot.name_x <= plots.WIDTH for dot in named)

@@ -14,18 +14,12 @@ export function countdown(seconds) {
   return shown.slice(0, 3).join(" ") || "0 s";
 }
 
-function startCountdowns() {
-  const all = [...document.querySelectorAll("[data-until]")];
-  if (!all.length) return;
-  const tick = () => {
-    for (const element of all) {
-      const left = (Date.parse(element.dataset.until) - Date.now()) / 1000;
-      const text = left > 0 ? countdown(left) : (element.dataset.over ?? "");
-      if (element.textContent !== text) element.textContent = text;
-    }
-  };
-  tick();
-  setInterval(tick, 1000);
+export function countDown(root = document) {
+  for (const element of root.querySelectorAll("[data-until]")) {
+    const left = (Date.parse(element.dataset.until) - Date.now()) / 1000;
+    const text = left > 0 ? countdown(left) : (element.dataset.over ?? "");
+    if (element.textContent !== text) element.textContent = text;
+  }
 }
 
 export function localTimes(root = document) {
@@ -52,6 +46,7 @@ function offerCopying() {
   }
 }
 
-startCountdowns();
+countDown();
+setInterval(() => countDown(), 1000); // living pages bring new ones
 localTimes();
 offerCopying();

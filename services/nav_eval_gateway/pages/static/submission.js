@@ -1,5 +1,5 @@
 // A submission's page while it lives: the server sends its living part anew, and the archive is uploaded by tus 1.0.
-import { localTimes } from "./pages.js";
+import { countDown, localTimes } from "./pages.js";
 import { offerUpload } from "./upload.js";
 
 const live = document.getElementById("live");
@@ -14,6 +14,7 @@ function show(html) {
   let before = null;
   for (const section of wanted) {
     localTimes(section);
+    countDown(section);
     const old = document.getElementById(section.id);
     if (!old) before ? before.after(section) : live.prepend(section);
     else if (old.innerHTML !== section.innerHTML && !old.contains(document.activeElement)) old.replaceWith(section);

@@ -1,6 +1,9 @@
 """What pages say, one JSON file per language with the same keys: `{"board.title": "Leaderboard"}`.
 
 A text may name values in braces. A key that ends in `.one` is the form for a `count` of one.
+
+Refusals stand in the code, in English, as patterns with values (`nav_eval_store.errors.Refusal`); `refusals_zh.json`
+has them by these patterns.
 """
 
 import json
@@ -21,6 +24,15 @@ def catalogue(language: str) -> Mapping[str, str]:
     return texts
 
 
+@cache
+def refusals(language: str) -> Mapping[str, str]:
+    """Patterns of refusals in another language, by those that stand in the code."""
+    if language == USUAL:
+        return {}
+    texts: dict[str, str] = json.loads((files(__package__) / f"refusals_{language}.json").read_text("utf-8"))
+    return texts
+
+
 class Words:
     """The texts of one language, as templates call them: `t("board.title")`."""
 
@@ -37,6 +49,15 @@ class Words:
     def get(self, key: str, default: str) -> str:
         """A text, or `default` where words were added to the platform that pages do not know."""
         return self._texts.get(key, default)
+
+    def refusal(self, pattern: str, values: Mapping[str, object]) -> str:
+        """What was refused, in this language; as it was written where nobody has translated it."""
+        text = refusals(self.language).get(pattern, pattern)
+        return text.format(**{key: self._named(key, value) for key, value in values.items()}) if values else text
+
+    def _named(self, key: str, value: object) -> object:
+        """Values that are words of ours have names: `state.running`."""
+        return self._texts.get(f"{key}.{value}", value) if self.language != USUAL else value
 
     def under(self, prefix: str) -> dict[str, str]:
         """All texts whose keys begin so, for a script that has none of its own."""
