@@ -217,7 +217,7 @@ def _check_details(results: dict[str, Outcome]) -> None:
     folders = ("/tmp", "/rpc", "/dev/shm", "/scratch")
     filled = dict(re.findall(r"^(\S+): No space left on device after (\d+) MB", logs["disk_fill"], re.MULTILINE))
     assert filled == dict(zip(folders, ("64", "1", "19", "64"), strict=True))
-    assert "No space left on device after 30 folders" in logs["inode_fill"]
+    assert "No space left on device after 31 folders" in logs["inode_fill"]
     assert "Resource temporarily unavailable" in logs["fork_bomb"]
     assert re.search(r"Too many open files after 40\d\d files", logs["file_bomb"])
     assert "exit code 3" in results["crash"].detail

@@ -73,9 +73,9 @@ class _EntryChecker:
         """Builders repeat folders; anything else that comes twice is read differently by different engines."""
         if entry.kind is Kind.DIRECTORY:
             return
-        if hash(path) in self._seen:
+        if (mark := hash(path)) in self._seen:
             raise ArchiveUnsafe(f"{self._where} has {shown(path)} twice: build the image again with `docker build`.")
-        self._seen.add(hash(path))
+        self._seen.add(mark)
 
     def _check_whiteout(self, path: str) -> None:
         """`.wh.NAME` deletes NAME below: it must be a name."""

@@ -4,6 +4,7 @@ from nav_eval_worker.archives.errors import ArchiveTooLarge, ArchiveUnsafe, show
 from nav_eval_worker.archives.limits import ArchiveLimits
 
 _COMPONENT_BYTES = 255  # what Linux file systems take
+_SHORT = _COMPONENT_BYTES // 4  # characters that cannot be more bytes than that
 
 
 def clean_path(raw: str, *, where: str, limits: ArchiveLimits, backslashes: bool = False) -> str:
@@ -23,14 +24,16 @@ def clean_path(raw: str, *, where: str, limits: ArchiveLimits, backslashes: bool
 
 
 def _check_size(raw: str, parts: list[str], *, where: str, limits: ArchiveLimits) -> None:
+    if len(parts) > limits.path_depth:
+        raise ArchiveTooLarge(f"{where} has a path deeper than {limits.path_depth} folders, {shown(raw)}: flatten it.")
+    if len(raw) <= _SHORT <= limits.path_bytes // 4:
+        return
     longest = max((len(part.encode("utf-8", "surrogateescape")) for part in parts), default=0)
     if len(raw.encode("utf-8", "surrogateescape")) > limits.path_bytes or longest > _COMPONENT_BYTES:
         raise ArchiveTooLarge(
             f"{where} has a path beyond {limits.path_bytes} bytes ({_COMPONENT_BYTES} per part), {shown(raw)}: "
             "shorten it."
         )
-    if len(parts) > limits.path_depth:
-        raise ArchiveTooLarge(f"{where} has a path deeper than {limits.path_depth} folders, {shown(raw)}: flatten it.")
 
 
 def link_target(path: str, target: str, *, where: str, limits: ArchiveLimits) -> str:

@@ -8,9 +8,10 @@ reader forgives other things. This one reads ustar, GNU and PAX as `docker`, `po
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from nav_eval_worker.archives.errors import ArchiveDamaged, ArchiveTooLarge, ArchiveUnsafe, shown
 from nav_eval_worker.archives.limits import Budget
@@ -48,8 +49,7 @@ _KINDS = {
 _EXTENSIONS = {b"x": "PAX header", b"g": "global PAX header", b"L": "GNU long name", b"K": "GNU long link"}
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One member's header, as written: paths are not checked yet."""
 
     name: str  #: the path, from wherever the format keeps it
@@ -88,7 +88,8 @@ class TarReader:
                 self._extend(extensions, block)
                 continue
             entry = self._entry(block, extensions)
-            extensions = _Extensions()
+            if extensions.seen:
+                extensions = _Extensions()
             self._left, self._padding = entry.size, -entry.size % BLOCK
             yield entry
             self._skip()
@@ -219,9 +220,7 @@ class TarReader:
             mode=self._number(block[100:108]) & 0o7777,
             link=link if kind in (Kind.SYMLINK, Kind.HARDLINK) else "",
             device=(self._number(block[329:337]), self._number(block[337:345])) if is_device else (0, 0),
-            attributes=frozenset(
-                key.removeprefix("SCHILY.xattr.") for key in extensions.pax if key.startswith("SCHILY.xattr.")
-            ),
+            attributes=_attributes(extensions.pax) if extensions.pax else frozenset(),
         )
 
     def _kind(self, block: bytes) -> Kind:
@@ -249,10 +248,12 @@ class TarReader:
 
     def _text(self, short: bytes, *, long: bytes | None, pax: bytes | None) -> str:
         """A path from the one place that names it."""
+        if long is None and pax is None:
+            return short.decode("utf-8", "surrogateescape")
         if long is not None and pax is not None:
             raise self._damaged("names one member in two ways")
-        raw = next((value for value in (pax, long) if value is not None), short)
-        if b"\0" in raw or ((pax is not None or long is not None) and not raw):
+        raw = (long or b"") if pax is None else pax
+        if b"\0" in raw or not raw:
             raise self._damaged("has an empty name or one with a NUL")
         return raw.decode("utf-8", "surrogateescape")
 
@@ -265,6 +266,10 @@ class Window(Stage):
 
     def pull(self, size: int) -> bytes:
         return self._reader.read_data(size)
+
+
+def _attributes(pax: Mapping[str, bytes]) -> frozenset[str]:
+    return frozenset(key.removeprefix("SCHILY.xattr.") for key in pax if key.startswith("SCHILY.xattr."))
 
 
 def _field(raw: bytes) -> bytes:

@@ -49,10 +49,14 @@ def tiny_files(count: int) -> Iterator[bytes]:
     yield named("layer.tar", count * 512)
     block = header(File("f/0000000")).tobuf(tarfile.USTAR_FORMAT)
     checksum = int(block[148:154], 8)
-    for i in range(count):
-        digits = b"%07d" % i
-        fitting = b"%06o\0 " % (checksum + sum(digits) - sum(b"0000000"))
-        yield block[:2] + digits + block[9:148] + fitting + block[156:]
+    begin, middle, end = block[:2], block[9:148], block[156:]
+
+    def one(number: int) -> bytes:
+        digits = b"%07d" % number
+        return b"%b%b%b%06o\0 %b" % (begin, digits, middle, checksum + sum(digits) - sum(b"0000000"), end)
+
+    for first in range(0, count, 128):
+        yield b"".join(one(number) for number in range(first, min(first + 128, count)))
 
 
 def many_members(count: int) -> Iterator[bytes]:
