@@ -6,8 +6,9 @@ import httpx
 import pytest
 
 from nav_eval.evaluation.replay.model import decode_replay
-from nav_eval_store import places
+from nav_eval_store import films, places, submissions
 from nav_eval_store.settings import StoreSettings
+from support.challenge import TEST
 from support.gateway import Server, gateway_settings, replace, serving
 from support.stack import Stack
 
@@ -21,6 +22,10 @@ def test_films_of_a_run_are_on_the_replay_page(make_stack: Callable[..., Stack])
     with stack.worker("w1", NAV_EVAL_FILMS="2"):
         stack.completed(submission)
         stack.wait_until(lambda: stack.blobs.exists(first), seconds=90, what="a film")
+        asked = places.film(submission, "c")
+        assert not stack.blobs.exists(asked)
+        stack.database.run(lambda session: films.ask(session, submissions.get(session, submission), "c", actor=TEST))
+        stack.wait_until(lambda: stack.blobs.exists(asked), seconds=90, what="the film that was asked for")
     replay = decode_replay(stack.blobs.get(first), where="the film")
     assert replay.differences == []
     assert len(replay.floors) == 1
