@@ -26,6 +26,8 @@ _HARMLESS_DEVICES = {
     "dev/console": (5, 1),
     "dev/ptmx": (5, 2),
 }  # debootstrap puts these into every base; the engine mounts its own /dev over them
+_MOUNT_POINTS = frozenset({"proc", "sys", "dev", "tmp", "rpc", "obs", "weights"})
+"""Folders that the engine or we mount something on. A link there would lead the mount, made by root, elsewhere."""
 _OVERLAY_ATTRIBUTES = ("trusted.overlay.", "user.overlay.", "user.fuseoverlayfs.")
 
 
@@ -84,6 +86,8 @@ class _EntryChecker:
             raise ArchiveUnsafe(f"{self._where} deletes a parent folder by {shown(path)}: remove that file.")
 
     def _check_kind(self, path: str, entry: Entry) -> None:
+        if path in _MOUNT_POINTS and entry.kind not in (Kind.DIRECTORY, Kind.CHARACTER):  # a whiteout is fine
+            raise ArchiveUnsafe(f"{self._where} has a {entry.kind} at {shown('/' + path)}: make it an empty folder.")
         match entry.kind:
             case Kind.FIFO:
                 raise self._refused(path, entry)

@@ -63,8 +63,11 @@ class DockerRuntime(Runtime):
         self.images = ImageCache(
             self._client, folder / "images", limit=int(self._settings.image_cache_gb * 1_000_000_000)
         )
-        self._weights = volumes.WeightsCache(
-            self._client, folder / "weights", helper_image=self._settings.simulator_image
+        self.weights = volumes.WeightsCache(
+            self._client,
+            folder / "weights",
+            helper_image=self._settings.simulator_image,
+            limit=int(self._settings.weights_cache_gb * 1_000_000_000),
         )
 
     def check(self) -> None:
@@ -79,12 +82,12 @@ class DockerRuntime(Runtime):
         return self.images.admit(archive, limits=limits)
 
     def find_weights(self, digest: str) -> Weights | None:
-        return self._weights.find(digest)
+        return self.weights.find(digest)
 
     def admit_weights(
         self, archive: Path | Readable, *, digest: str, limits: ArchiveLimits = WEIGHTS_LIMITS
     ) -> Weights:
-        return self._weights.admit(archive, digest=digest, limits=limits)
+        return self.weights.admit(archive, digest=digest, limits=limits)
 
     @contextmanager
     def run(self, work: ShardWork) -> Iterator[Pair]:
@@ -126,6 +129,7 @@ class DockerRuntime(Runtime):
             self._evict_at = time.monotonic() + EVICT_SECONDS
             with ours():
                 self.images.evict()
+                self.weights.evict()
         return len(dead)
 
     def _make_volumes(self, work: ShardWork) -> None:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from archive_factory import PACKERS, PROCESS, File, Image, header, tar
 
 from nav_eval_worker.archives import ArchiveDamaged, ArchiveLimits, ArchiveTooLarge, inspect_archive, rewrite_archive
+from support.archives import PACKERS, PROCESS, File, Image, header, tar
 
 pytestmark = pytest.mark.slow
 

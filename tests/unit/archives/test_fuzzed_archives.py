@@ -5,11 +5,11 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from archive_factory import BASE, PACKERS, Image, tar
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nav_eval_worker.archives import ArchiveInvalid, ArchiveLimits, inspect_archive, inspect_weights, rewrite_archive
+from support.archives import BASE, PACKERS, Image, tar
 
 SEEDS = [
     PACKERS[packing](tar(getattr(Image(layer_packing=inner), layout)()))

@@ -6,7 +6,9 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from archive_factory import (
+
+from nav_eval_worker.archives import ArchiveInvalid, inspect_archive, rewrite_archive, submission_name
+from support.archives import (
     APP,
     BASE,
     INDEX_TYPE,
@@ -22,8 +24,6 @@ from archive_factory import (
     symlink,
     tar,
 )
-
-from nav_eval_worker.archives import ArchiveInvalid, inspect_archive, rewrite_archive, submission_name
 
 LAYOUTS = ("docker", "oci", "both")
 

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from archive_factory import File, folder, hardlink, symlink, tar
 
 from nav_eval_worker.archives import ArchiveInvalid, rewrite_archive
 from nav_eval_worker.archives.rootfs import resolved, unpack_image
+from support.archives import File, folder, hardlink, symlink, tar
 from support.worker import image_archive
 
 

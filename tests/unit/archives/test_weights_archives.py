@@ -5,7 +5,6 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from archive_factory import PACKERS, File, folder, hardlink, symlink, tar
 
 from nav_eval_worker.archives import (
     ArchiveInvalid,
@@ -15,6 +14,7 @@ from nav_eval_worker.archives import (
     inspect_weights,
     unpack_weights,
 )
+from support.archives import PACKERS, File, folder, hardlink, symlink, tar
 
 FILES = [folder("./"), folder("./model/"), File("./model/a.safetensors", b"1" * 5000), File("./model/b.json", b"{}")]
 

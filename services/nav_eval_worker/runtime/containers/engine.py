@@ -1,5 +1,6 @@
 """The connection to an engine, and what its refusals mean: its trouble is ours, a missing program is the team's."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -7,12 +8,23 @@ import docker
 from docker.errors import APIError, DockerException, NotFound
 from requests.exceptions import RequestException
 
+from nav_eval.agents.description import short
 from nav_eval.agents.failures import AgentCrash
 from nav_eval_worker.runtime.base import RuntimeUnavailable
 
 SECONDS = 120
 """For one answer of the engine; loading a large image takes longer and has no limit."""
-_NOT_STARTED = ("executable file not found", "no such file or directory", "permission denied", "exec format error")
+_NOT_STARTED = (
+    "executable file not found",
+    "no such file or directory",
+    "permission denied",
+    "exec format error",
+    # an image that has a file or a link where a folder belongs
+    "not a directory",
+    "too many levels of symbolic links",
+    "cannot be mounted because",
+)
+_HOST_PATHS = re.compile(r"/\S*?/(?:overlay2/[0-9a-f]+/merged|volumes/[\w.-]+/_data)")
 
 
 def connect(timeout: float | None = SECONDS) -> docker.DockerClient:
@@ -40,7 +52,12 @@ def starting_agent() -> Iterator[None]:
     except APIError as error:
         said = str(error.explanation or error)
         if any(words in said for words in _NOT_STARTED):
-            raise AgentCrash(f"The image's command cannot be started: {said.strip()}") from error
+            raise AgentCrash(f"The image cannot be started: {_told(said)}") from error
         raise RuntimeUnavailable(f"The Docker engine cannot start the agent: {said}") from error
     except (DockerException, RequestException, OSError) as error:
         raise RuntimeUnavailable(f"The Docker engine does not answer: {error}") from error
+
+
+def _told(said: str) -> str:
+    """What the engine said, without where it keeps things on its host."""
+    return short(_HOST_PATHS.sub("", said.rpartition("container init: ")[2]).strip(), limit=300)

@@ -30,6 +30,7 @@ class DockerSettings:
     scratch_mb: int = 512  #: the agent's /tmp
     observations_mb: int = 512  #: memory in which the agent reads pictures
     image_cache_gb: float = 100.0  #: teams' images on this engine, unpacked; the longest unused go first
+    weights_cache_gb: float = 100.0  #: teams' weights on this engine, likewise
     stop_seconds: int = 1  #: between asking a container to end and ending it
 
     @classmethod

@@ -7,18 +7,21 @@ files go in through the engine's own interface.
 import io
 import tarfile
 import tempfile
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, cast
 
 import docker
-from docker.errors import NotFound
+from docker.errors import APIError, NotFound
 from docker.models.containers import Container
 
 from nav_eval_worker.archives import ArchiveLimits, unpack_weights
 from nav_eval_worker.archives.streams import Readable
 from nav_eval_worker.runtime.base import Weights
 from nav_eval_worker.runtime.containers.engine import ours
+from nav_eval_worker.runtime.containers.notes import Note, Notes, is_young
 
 WEIGHTS_LABEL = "nav-eval.weights"
 
@@ -52,17 +55,20 @@ def put_folder(container: Container, target: str, folder: Path, *, scratch: Path
 class WeightsCache:
     """Weights by digest, each in a volume that agents mount read-only."""
 
-    def __init__(self, client: docker.DockerClient, folder: Path, *, helper_image: str) -> None:
+    def __init__(self, client: docker.DockerClient, folder: Path, *, helper_image: str, limit: int) -> None:
         """`helper_image` starts nothing: a container must exist for files to go into a volume."""
-        self._client, self._folder, self._helper_image = client, folder, helper_image
+        self._client, self._folder, self._helper_image, self.limit = client, folder, helper_image, limit
+        self._notes = Notes(folder)
 
     def find(self, digest: str) -> Weights | None:
+        """Asking counts as use."""
         name = _volume_name(digest)
         with ours():
             try:
                 self._client.volumes.get(_ready(name))
             except NotFound:
                 return None
+        self._notes.touch(digest)
         return Weights(digest=digest, handle=name)
 
     def admit(self, archive: Path | Readable, *, digest: str, limits: ArchiveLimits) -> Weights:
@@ -70,10 +76,44 @@ class WeightsCache:
         name = _volume_name(digest)
         with tempfile.TemporaryDirectory(prefix="weights-", suffix=".part", dir=self._folder) as scratch:
             files = Path(scratch) / "weights"
-            unpack_weights(archive, files, limits)
+            summary = unpack_weights(archive, files, limits)
+            self._notes.write(digest, Note(unpacked_bytes=summary.unpacked_bytes))
             with ours():
                 self._fill(name, files, digest)
         return Weights(digest=digest, handle=name)
+
+    def evict(self, *, now: float | None = None) -> int:
+        """Drop the longest unused until the rest fits, and what killed workers left; how many."""
+        now = time.time() if now is None else now
+        self._notes.tidy(now=now)
+        with ours():
+            self._remove_helpers(now)
+            leaving = [digest for digest, _ in self._notes.beyond(self.limit, now=now)]
+            return sum(self._drop(digest) for digest in [*self._unknown(now), *leaving])
+
+    def _remove_helpers(self, now: float) -> None:
+        for helper in self._client.containers.list(all=True, filters={"label": WEIGHTS_LABEL}, ignore_removed=True):
+            if not is_young(helper.attrs["Created"], now=now):
+                helper.remove(force=True)
+
+    def _unknown(self, now: float) -> list[str]:
+        volumes = self._client.volumes.list(filters={"label": WEIGHTS_LABEL})
+        old = {v.attrs["Labels"][WEIGHTS_LABEL] for v in volumes if not is_young(v.attrs["CreatedAt"], now=now)}
+        return sorted(old - self._notes.known())
+
+    def _drop(self, digest: str) -> bool:
+        """True if they are gone; weights that a container uses stay."""
+        name = _volume_name(digest)
+        for volume in (_ready(name), name):  # the sign first: what has none is not whole
+            with suppress(NotFound):
+                try:
+                    self._client.volumes.get(volume).remove()
+                except APIError as error:
+                    if error.status_code == 409:
+                        return False
+                    raise
+        self._notes.remove(digest)
+        return True
 
     def _fill(self, name: str, files: Path, digest: str) -> None:
         """Another worker may fill it at the same time: with the same files."""
