@@ -7,7 +7,7 @@ from nav_eval_worker.runtime.base import Runtime
 from nav_eval_worker.settings import WorkerSettings
 from nav_eval_worker.workshop import Workshop
 
-RUNTIMES = ("process", "docker")
+RUNTIMES = ("process", "docker", "kubernetes")
 
 
 def open_workshop(settings: WorkerSettings) -> Workshop:
@@ -36,4 +36,8 @@ def open_runtime(settings: WorkerSettings) -> Runtime:
             from nav_eval_worker.runtime.docker import DockerRuntime
 
             return DockerRuntime(settings.folder)
-    raise ConfigError(f"There is no runtime {settings.runtime!r}; there are {' and '.join(RUNTIMES)}.")
+        case "kubernetes":
+            from nav_eval_worker.runtime.kubernetes import KubernetesRuntime
+
+            return KubernetesRuntime(settings.folder)
+    raise ConfigError(f"There is no runtime {settings.runtime!r}; there are {', '.join(RUNTIMES)}.")
