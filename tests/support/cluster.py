@@ -28,7 +28,7 @@ from fastapi.responses import StreamingResponse
 from support.engine import DockerEngine, image_tag
 
 VERSION = "1.34"
-TOKEN = "the-worker's-token"  # noqa: S105
+TOKEN = "the-worker's-token"
 PODS = "/api/v1/namespaces/{namespace}/pods"
 Json = dict[str, Any]
 
@@ -239,7 +239,7 @@ async def _bridge(socket: WebSocket, engine: DockerEngine, container: Container)
     client = docker.APIClient(base_url=engine.url, timeout=None)  # type: ignore[arg-type]
     asked = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
     attachment = client.attach_socket(container.id, params=asked)
-    raw: sockets.socket = attachment._sock  # type: ignore[attr-defined]  # noqa: SLF001
+    raw: sockets.socket = attachment._sock  # type: ignore[attr-defined]
     raw.settimeout(None)
 
     async def outwards() -> None:
