@@ -1,6 +1,8 @@
 """The Kubernetes manifests against Kubernetes' own schemas, and against what we promise about them."""
 
+import json
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,11 @@ import kubernetes_validate
 import pytest
 import yaml
 
+from nav_eval_worker.runtime.pods.settings import PREFIX, KubernetesSettings
+from support.pod_security import breaches_of_restricted
+
 FOLDER = Path(__file__).resolve().parents[3] / "deploy" / "kubernetes"
+SHARDS = "nav-eval-shards"
 VERSIONS = ("1.29", "1.31", "1.34")
 
 
@@ -19,11 +25,7 @@ def objects() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 OBJECTS = dict(objects())
-PODS = {
-    name: obj["spec"]["template"]["spec"]
-    for name, obj in OBJECTS.items()
-    if "template" in obj["spec" if "spec" in obj else "metadata"]
-}
+PODS = {name: obj["spec"]["template"]["spec"] for name, obj in OBJECTS.items() if "template" in obj.get("spec", {})}
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -44,28 +46,28 @@ def test_every_object_has_a_namespace() -> None:
 
 
 @pytest.mark.parametrize("name", PODS)
-def test_pods_get_nothing_that_they_do_not_need(name: str) -> None:
+def test_pods_are_restricted_and_get_nothing_that_they_do_not_need(name: str) -> None:
     pod = PODS[name]
+    assert breaches_of_restricted(pod) == []
     assert pod["automountServiceAccountToken"] is False
-    assert not {"hostNetwork", "hostPID", "hostIPC"} & set(pod)
-    assert all("hostPath" not in volume for volume in pod["volumes"])
     for container in pod["containers"]:
         assert "limits" in container["resources"]
-        if container["name"] == "engine":  # it makes containers; nothing else may
-            continue
-        assert container["securityContext"]["allowPrivilegeEscalation"] is False
-        assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
 
 
-def test_only_the_engine_is_privileged_and_it_sees_no_secret() -> None:
-    privileged = [
-        container
-        for pod in PODS.values()
-        for container in pod["containers"]
-        if container.get("securityContext", {}).get("privileged")
+def test_only_workers_hold_a_token() -> None:
+    holders = {name for name, pod in PODS.items() if "serviceAccountToken" in json.dumps(pod)}
+    assert holders == {"worker.yaml-Deployment-worker"}
+
+
+def test_an_account_may_touch_pods_of_the_shards_and_nothing_else() -> None:
+    roles = [obj for obj in OBJECTS.values() if obj["kind"] in ("Role", "ClusterRole")]
+    bindings = [obj for obj in OBJECTS.values() if obj["kind"] in ("RoleBinding", "ClusterRoleBinding")]
+    assert [(role["kind"], role["metadata"]["namespace"]) for role in roles] == [("Role", SHARDS)]
+    assert {resource.partition("/")[0] for rule in roles[0]["rules"] for resource in rule["resources"]} == {"pods"}
+    assert "*" not in json.dumps(roles)
+    assert [binding["subjects"] for binding in bindings] == [
+        [{"kind": "ServiceAccount", "name": "worker", "namespace": "nav-eval"}]
     ]
-    assert [container["name"] for container in privileged] == ["engine"]
-    assert {mount["name"] for mount in privileged[0]["volumeMounts"]} == {"engine", "images", "data"}
 
 
 def test_both_namespaces_begin_with_a_closed_network() -> None:
@@ -73,4 +75,40 @@ def test_both_namespaces_begin_with_a_closed_network() -> None:
     closed = {
         obj["metadata"]["namespace"] for obj in policies if set(obj["spec"]["policyTypes"]) == {"Ingress", "Egress"}
     }
-    assert closed == {"nav-eval", "nav-eval-workers"}
+    assert closed == {"nav-eval", SHARDS}
+
+
+def test_nothing_opens_the_network_of_the_shards() -> None:
+    specs = [
+        obj["spec"]
+        for obj in OBJECTS.values()
+        if obj["kind"] == "NetworkPolicy" and obj["metadata"]["namespace"] == SHARDS
+    ]
+    assert specs == [{"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}]
+
+
+def test_both_namespaces_enforce_the_strictest_pods() -> None:
+    found = {
+        obj["metadata"]["name"]: obj["metadata"]["labels"] for obj in OBJECTS.values() if obj["kind"] == "Namespace"
+    }
+    assert {name: labels["pod-security.kubernetes.io/enforce"] for name, labels in found.items()} == {
+        "nav-eval": "restricted",
+        SHARDS: "restricted",
+    }
+
+
+def test_the_worker_is_told_what_its_settings_know() -> None:
+    (container,) = PODS["worker.yaml-Deployment-worker"]["containers"]
+    variables = {entry["name"]: entry.get("value", "") for entry in container["env"]}
+    known = {f"{PREFIX}{field.name.upper()}" for field in fields(KubernetesSettings)}
+    assert {name for name in variables if name.startswith(PREFIX)} <= known
+    settings = KubernetesSettings.from_environment(variables)
+    assert settings.namespace == SHARDS
+    mounted = {mount["mountPath"] for mount in container["volumeMounts"]}
+    assert {settings.account, str(Path(settings.registry_login).parent)} <= mounted
+    claims = {
+        obj["metadata"]["name"]
+        for obj in OBJECTS.values()
+        if obj["kind"] == "PersistentVolumeClaim" and obj["metadata"]["namespace"] == SHARDS
+    }
+    assert claims == {settings.data, settings.prepared}

@@ -28,6 +28,7 @@ class KubernetesSettings:
     data_target: str = "/srv/nav-eval/data"  #: where the simulator sees it; benchmarks say data/… relative to it
     prepared: str = ""  #: claim (ReadWriteMany) of what is made from scenes; empty: every pod makes its own
     runtime_class: str = ""  #: RuntimeClass of pods with agents, e.g. gvisor
+    seccomp: str = ""  #: a profile on every node, below the kubelet's folder; empty is the container runtime's own
     nodes: str = ""  #: labels of nodes that may run agents: "nav-eval/shards=true"
     gpu_resource: str = "nvidia.com/gpu"  #: what a GPU is called on this cluster
     simulator_cpus: float = 2.0  #: of one simulator

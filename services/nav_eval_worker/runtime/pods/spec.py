@@ -110,7 +110,7 @@ def _pod(work: Work, settings: KubernetesSettings, *, part: str, containers: lis
             "runAsNonRoot": True,
             "runAsUser": uid,
             "runAsGroup": gid,
-            "seccompProfile": {"type": "RuntimeDefault"},
+            "seccompProfile": _seccomp(settings),
         },
     }
     optional = {
@@ -190,9 +190,14 @@ def _walls(name: str, image: str) -> Json:
             "readOnlyRootFilesystem": True,
             "runAsNonRoot": True,
             "capabilities": {"drop": ["ALL"]},
-            "seccompProfile": {"type": "RuntimeDefault"},
         },
     }
+
+
+def _seccomp(settings: KubernetesSettings) -> Json:
+    if settings.seccomp:
+        return {"type": "Localhost", "localhostProfile": settings.seccomp}
+    return {"type": "RuntimeDefault"}
 
 
 def _resources(*, cpus: float, memory_gb: float, more: Json | None = None) -> Json:
