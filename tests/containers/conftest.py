@@ -64,11 +64,19 @@ def settings(room_volume: str) -> DockerSettings:
     )
 
 
+@pytest.fixture(scope="session")
+def prepared(engine: DockerEngine, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Which scenes are ready in the volume that all tests share: preparing them once is enough."""
+    return tmp_path_factory.mktemp("prepared")
+
+
 @pytest.fixture
 def runtime(
-    engine: DockerEngine, settings: DockerSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: DockerEngine, settings: DockerSettings, prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[DockerRuntime]:
     monkeypatch.setenv("DOCKER_HOST", engine.url)
+    (tmp_path / "runtime").mkdir()
+    (tmp_path / "runtime" / "prepared").symlink_to(prepared)
     runtime = DockerRuntime(tmp_path / "runtime", settings=settings)
     yield runtime
     runtime.sweep(lambda run: False)
