@@ -1,12 +1,19 @@
 """The page in a real Chromium, from disk: no console errors, no requests, keys, links and plots in step."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from replay_browser import Page, opened_page
+from typer.testing import CliRunner
 
+from nav_eval.cli import app
 from nav_eval.config import BenchmarkConfig
+from nav_eval.dataset.dataset import load_dataset
+from nav_eval.dataset.episode import Goal, GoalImage, Pose
+from nav_eval.dataset.request import DatasetRequest
+from nav_eval.dataset.writing import write_episodes
 from nav_eval.evaluation.orchestrator import EvaluationOrchestrator
 from nav_eval.evaluation.replay.page import write_page
 from nav_eval.evaluation.replay.studio import Studio
@@ -46,6 +53,11 @@ def replay_file(tmp_path_factory: pytest.TempPathFactory, room_data: Path) -> Pa
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     with opened_page(tmp_path_factory.mktemp("browser")) as opened:
         yield opened
+
+
+@pytest.fixture(scope="module")
+def engine_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("engine_cache")
 
 
 def step(page: Page) -> int:
@@ -116,3 +128,68 @@ def test_controls_have_names_and_the_phone_does_not_scroll_sideways(replay_file:
     slider = next(n for n in focusable if n["role"]["value"] == "slider")
     assert slider["name"]["value"] == "Step of the episode"
     page.call("Emulation.clearDeviceMetricsOverride")
+
+
+LOCALIZER = """
+class Localizer:
+    def act(self, observation):
+        return {"poses": [{"position": [-3.0, 0.0, 2.3], "rotation": [0.0, 0.0, 0.0, 1.0]}]}
+"""
+TASKS = {
+    "demo_lh_vln": ("evaluation.max_steps=12",),
+    "demo_vln": ("evaluation.max_steps=12",),
+    "demo_objectnav": ("evaluation.max_steps=12",),
+    "demo_imagenav": ("evaluation.max_steps=12", "evaluation.distance_to=point"),
+    "pointnav_base": ("evaluation.max_steps=12", "dataset.format=nav_eval"),
+    "demo_localization": (),
+    "sqa3d_localization_base": ("dataset.format=nav_eval",),
+}
+
+
+@pytest.fixture
+def with_goal_pictures(room_data: Path) -> Callable[[Path], Path]:
+    """The room's episodes, with a picture of each goal."""
+
+    def write(folder: Path) -> Path:
+        episodes = []
+        for episode in load_dataset(DatasetRequest(format="nav_eval", path=room_data / "val.json.gz", split="val")):
+            image = GoalImage(pose=Pose((0.0, 1.2, 2.0)), hfov=60.0, width=200, height=100)
+            goals = (Goal(position=episode.goals[0].position, image=image),)
+            private = msgspec.structs.replace(episode.private, goals=goals)
+            episodes.append(msgspec.structs.replace(episode, private=private))
+        write_episodes(folder / "val.json.gz", episodes)
+        return folder / "val.json.gz"
+
+    return write
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("task", TASKS)
+def test_the_command_writes_a_page_for_every_task(
+    task: str,
+    language: str,
+    room_benchmark: Callable[..., BenchmarkConfig],
+    with_goal_pictures: Callable[[Path], Path],
+    page: Page,
+    tmp_path: Path,
+    engine_cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`nav-eval replay RUN --episode ID --html out.html` opens from disk and complains about nothing."""
+    (tmp_path / "agent.py").write_text(LOCALIZER)
+    agent = f"{tmp_path / 'agent.py'}:Localizer" if "localization" in task else "baseline:oracle"
+    run, out = tmp_path / "run", tmp_path / "out.html"
+    overrides = [*TASKS[task], *([f"dataset.data_path={with_goal_pictures(tmp_path)}"] if "image" in task else [])]
+    EvaluationOrchestrator(cache=engine_cache).run_benchmark(room_benchmark(task, *overrides), agent=agent, out=run)
+    monkeypatch.setenv("NAV_EVAL_CACHE", str(engine_cache))
+    options = ["--episode", "a", "--html", str(out), "--language", language]
+    written = CliRunner().invoke(app, ["replay", str(run), *options])
+    assert written.exit_code == 0, written.output
+    page.problems.clear()
+    page.requests.clear()
+    page.open(out)
+    page.evaluate("document.getElementById('replay-last').click()")
+    page.evaluate("new Promise((done) => setTimeout(done, 100))")
+    assert page.evaluate("document.querySelectorAll('#replay-map svg, #replay-map img, #replay-map canvas').length") > 0
+    assert page.problems == []
+    assert all(url.startswith(("file:", "data:")) for url in page.requests)

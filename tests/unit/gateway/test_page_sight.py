@@ -7,9 +7,12 @@ from uuid import UUID
 
 import httpx
 import pytest
+from sqlalchemy import select
 
+from nav_eval_gateway.pages.cookies import Cookies
 from nav_eval_store import places, tokens, users
-from nav_eval_store.models import TokenKind
+from nav_eval_store.lifecycle import JobKind, JobState
+from nav_eval_store.models import AuditEvent, Job, TokenKind
 from nav_eval_store.tokens import EVERYTHING
 from support.challenge import EPISODES, TEST, Challenge, competition_config, line
 from support.gateway import Server, gateway_settings, serving
@@ -34,6 +37,14 @@ class House:
         address = path.format(shown=self.shown, hidden=self.hidden, team=self.team)
         with httpx.Client(base_url=self.server.url, headers={"Accept": "text/html"}, cookies=cookies) as client:
             return client.get(address)
+
+    def post(self, path: str, *, as_user: str | None, proof: str | None = None, **fields: str) -> httpx.Response:
+        """A form of ours, unless told otherwise."""
+        cookies = Cookies(self.server.settings)
+        name, holder = ("nav_eval_visitor", "v") if as_user is None else (cookies.session_name, self._session(as_user))
+        sent = {"proof": proof or cookies.proof(holder), **fields}
+        with httpx.Client(base_url=self.server.url, headers={"Accept": "text/html"}, cookies={name: holder}) as client:
+            return client.post(path, data=sent)
 
     def _session(self, name: str) -> str:
         with self.server.database.begin() as session:
@@ -107,3 +118,69 @@ def test_logs_and_instructions_stay_with_those_they_are_for(house: House) -> Non
     assert logs == [False, False, True, True]
     assert SECRET not in house.get("/submissions/{hidden}", as_user="finders").text
     assert SECRET not in house.get("/submissions/{shown}" + REPLAY, as_user="finders").text
+
+
+FILM = "/submissions/{}/replay/film"
+ASKED = [
+    # submission, stranger, another team, the team itself, organiser
+    ("shown", 303, 403, 303, 303),
+    ("hidden", 303, 404, 403, 303),
+]
+
+
+@pytest.mark.parametrize("case", ASKED, ids=[case[0] for case in ASKED])
+def test_films_are_made_for_those_who_may_look(house: House, case: tuple[str, int, int, int, int]) -> None:
+    which, *wanted = case
+    submission: UUID = getattr(house, which)
+    answers = [house.post(FILM.format(submission), as_user=name, episode="a") for name in PEOPLE]
+    assert [answer.status_code for answer in answers] == wanted
+    assert answers[0].headers["location"].startswith("/login")
+    with house.server.database.read() as session:
+        job = session.scalars(select(Job).where(Job.kind == JobKind.FILM, Job.submission_id == submission)).one()
+        assert job.state is JobState.WAITING
+        asked = select(AuditEvent.actor).where(AuditEvent.action == "film.ask", AuditEvent.submission_id == submission)
+        assert session.scalars(asked).all() == ["user:finders" if which == "shown" else "user:olga"]
+    state = house.get(f"/api/v1/submissions/{submission}/episodes/a/film", as_user="olga").json()
+    assert state == {"episode_id": "a", "state": "waiting"}
+    assert "data-film=" in house.get(f"/submissions/{submission}{REPLAY}", as_user="olga").text
+
+
+def test_a_film_needs_a_form_of_ours_and_an_episode(house: House) -> None:
+    path = FILM.format(house.shown)
+    assert house.post(path, as_user="finders", proof="0" * 64, episode="a").status_code == 403
+    assert house.post(path, as_user="finders", episode="../b").status_code == 404
+    assert house.post(path, as_user="finders", episode="b").status_code == 404  # it has no replay
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/competitions/cup/dev/board", "/submissions/{shown}", "/submissions/{hidden}", "/x"]
+)
+def test_head_is_get_without_the_body(house: House, path: str) -> None:
+    address = path.format(shown=house.shown, hidden=house.hidden)
+    with httpx.Client(base_url=house.server.url, headers={"Accept": "text/html"}) as client:
+        whole, head = client.get(address), client.head(address)
+    assert (head.status_code, head.content) == (whole.status_code, b"")
+    for name in ("content-type", "content-security-policy"):
+        assert head.headers[name] == whole.headers[name]
+
+
+def test_head_of_what_has_no_end_is_refused(house: House) -> None:
+    with httpx.Client(base_url=house.server.url, timeout=5) as client:
+        assert client.head(f"/submissions/{house.shown}/live").status_code == 405
+        assert client.head("/api/v1/competitions").status_code == 405
+
+
+def test_refusals_speak_the_language_of_the_reader(house: House) -> None:
+    chinese = {"Accept": "text/html", "Accept-Language": "zh-CN,zh;q=0.9"}
+    with httpx.Client(base_url=house.server.url, headers=chinese) as client:
+        assert "没有这个提交，或它不属于您。" in client.get(f"/submissions/{house.hidden}").text
+        assert "没有竞赛 &#39;nowhere&#39;。" in client.get("/competitions/nowhere").text
+        assert "请求无效" in client.get("/submissions/no-id").text
+        assert "此地址没有内容" in client.get("/nothing/here").text
+        asked = {"Tus-Resumable": "1.0.0", "Upload-Length": "5", "Upload-Metadata": "submission_id eA=="}
+        for_a_script = client.post("/api/v1/uploads", headers={**asked, "Accept": "application/json"})
+        assert for_a_script.json()["detail"].startswith("This needs a token")
+        for_a_page = client.post("/api/v1/uploads", headers={**asked, "X-Nav-Eval-Proof": "0"})
+        assert for_a_page.json()["detail"] == "请先登录。"
+        assert for_a_page.headers["content-type"] == for_a_script.headers["content-type"]
+        assert for_a_page.status_code == for_a_script.status_code == 401
