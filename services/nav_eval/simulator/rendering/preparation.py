@@ -17,13 +17,21 @@ from nav_eval.simulator.rendering.chunks import (
     longest_edges,
     normal_cones,
 )
-from nav_eval.simulator.rendering.errors import BadPreparedScene
-from nav_eval.simulator.rendering.prepared import VERTEX, Batch, Chunks, PreparedScene
+from nav_eval.simulator.rendering.merging import EDGE, Surface, merged
+from nav_eval.simulator.rendering.numbering import distinct
+from nav_eval.simulator.rendering.prepared import Batch, Chunks, PreparedScene
+from nav_eval.simulator.rendering.vertices import drawn_triangles
 
 T = TypeVar("T", bound=np.generic)
 
-PREPARATION_VERSION = 4
+PREPARATION_VERSION = 5
 """Part of every digest: raise it when anything in this package changes what is prepared."""
+ROUNDED_BITS = 20
+"""Merging may change positions and texture coordinates beyond this many leading bits: what OpenGL rounds away too,"""
+TEXEL_PARTS = 256
+"""and texture coordinates by 1/256 of a texel, which is as fine as OpenGL need filter."""
+PLACE = 8
+"""Vertices so many roundings apart are at the same place: meshes that meet, each moved by a matrix of its own."""
 WHITE = 255
 BLACK = (0, 0, 0)
 _DRAWN_AFTER = {AlphaMode.OPAQUE: 0, AlphaMode.MASK: 1, AlphaMode.BLEND: 2}
@@ -31,18 +39,25 @@ _DRAWN_AFTER = {AlphaMode.OPAQUE: 0, AlphaMode.MASK: 1, AlphaMode.BLEND: 2}
 
 def prepare(scene: Scene) -> PreparedScene:
     """Batches, chunks and tints of a scene."""
-    faces = _faces(scene)
+    surfaces, surface_of_triangle = _surfaces(scene)
+    vertices, triangles, source = drawn_triangles(scene, surface_of_triangle)
+    triangles, kept = _merged(scene, vertices, triangles, scene.triangle_material[source])
+    faces = _faces(
+        vertices,
+        triangles,
+        scene.triangle_material[source[kept]],
+        two_sided=np.array([m.double_sided for m in scene.materials]),
+    )
     batches, batch_of_face = _batches(scene, faces)
     order, chunk_first, chunk_batch = _chunk_faces(faces, batch_of_face)
     faces = faces.take(order)
-    surfaces, surface_of_face = _surfaces(scene, faces)
-    vertices, triangles = _vertices(scene, faces, surface_of_face)
-    points = vertices["position"][triangles]
+    vertices, corners = _in_order_of_use(vertices, faces)
+    points = vertices["position"][corners]
     return PreparedScene(
         digest=scene_digest(scene),
         triangle_count=len(scene.triangles),
         vertices=_frozen(vertices),
-        chunks=_chunks(points, faces, triangles=triangles, first=chunk_first, batch=chunk_batch),
+        chunks=_chunks(points, faces, triangles=corners, first=chunk_first, batch=chunk_batch),
         batches=batches,
         textures=tuple(_without_mirrors(texture) for texture in scene.textures),
         surfaces=_frozen(surfaces),
@@ -77,8 +92,7 @@ def scene_digest(scene: Scene) -> str:
 class _Faces:
     """Triangles with a side: the far side of a two-sided surface is a triangle of its own."""
 
-    corners: NDArray[np.uint32]  #: F × 3, vertex indices of the scene
-    source: NDArray[np.int64]  #: F, triangle of the scene
+    corners: NDArray[np.int64]  #: F × 3, vertices
     is_back: NDArray[np.bool_]  #: F
     material: NDArray[np.uint16]  #: F
     centroids: NDArray[np.float32]  #: F × 3
@@ -88,25 +102,24 @@ class _Faces:
         return _Faces(*(getattr(self, name)[order] for name in self.__slots__))
 
 
-def _faces(scene: Scene) -> _Faces:
-    points = scene.positions.astype(np.float64)[scene.triangles]
-    if not np.isfinite(points).all():
-        raise BadPreparedScene(f"{scene.report.source or 'The scene'} has vertices that are not finite; read it again.")
+def _faces(
+    vertices: NDArray[np.void],
+    triangles: NDArray[np.int64],
+    material: NDArray[np.uint16],
+    *,
+    two_sided: NDArray[np.bool_],
+) -> _Faces:
+    points = vertices["position"].astype(np.float64)[triangles]
     across = np.cross(points[:, 1] - points[:, 0], points[:, 2] - points[:, 0])
-    doubled_area = np.linalg.norm(across, axis=1)
-    front = np.flatnonzero(doubled_area > 0)
-    two_sided = np.array([material.double_sided for material in scene.materials], dtype=bool)
-    back = front[two_sided[scene.triangle_material[front]]]
-    source = np.concatenate([front, back])
-    normals = across[source] / doubled_area[source, None]
-    normals[len(front) :] *= -1
+    normals = across / np.linalg.norm(across, axis=1, keepdims=True)
+    centroids = points.mean(axis=1).astype(np.float32)
+    back = np.flatnonzero(two_sided[material])
     return _Faces(
-        corners=np.concatenate([scene.triangles[front], scene.triangles[back][:, ::-1]]),
-        source=source,
-        is_back=np.arange(len(source)) >= len(front),
-        material=scene.triangle_material[source],
-        centroids=points.mean(axis=1)[source].astype(np.float32),
-        normals=normals,
+        corners=np.concatenate([triangles, triangles[back][:, ::-1]]),
+        is_back=np.arange(len(triangles) + len(back)) >= len(triangles),
+        material=np.concatenate([material, material[back]]),
+        centroids=np.concatenate([centroids, centroids[back]]),
+        normals=np.concatenate([normals, -normals[back]]),
     )
 
 
@@ -176,45 +189,52 @@ def _joined(parts: Iterable[NDArray[T]], dtype: type[T]) -> NDArray[T]:
     return np.concatenate([np.empty(0, dtype=dtype), *parts])
 
 
-def _surfaces(scene: Scene, faces: _Faces) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The distinct (category, object) pairs, and the row of each face; row 0 is what the background shows."""
+def _surfaces(scene: Scene) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The distinct (category, object) pairs, and the row of each triangle; row 0 is what the background shows."""
     pairs = np.stack([scene.triangle_category, scene.triangle_object], axis=1).astype(np.int64)
     rows, row_of_triangle = np.unique(pairs, axis=0, return_inverse=True)
     table = np.concatenate([np.zeros((1, 2), dtype=np.int64), rows])
-    return table, row_of_triangle.reshape(-1)[faces.source] + 1
+    return table, row_of_triangle.reshape(-1) + 1
 
 
-def _vertices(
-    scene: Scene, faces: _Faces, surface_of_face: NDArray[np.int64]
-) -> tuple[NDArray[np.void], NDArray[np.uint32]]:
-    """One vertex per distinct (vertex, side, material, surface), and the triangles over them.
+def _merged(
+    scene: Scene, vertices: NDArray[np.void], triangles: NDArray[np.int64], material: NDArray[np.uint16]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The triangles that flat surfaces need, and which triangle each was.
 
-    Vertices are numbered as the triangles first use them: OpenGL's cache of finished vertices is small.
+    Glass keeps its triangles: it is sorted by them.
     """
-    look = (faces.is_back * len(scene.materials) + faces.material) * len(scene.positions)
-    key = (surface_of_face * (2 * len(scene.materials) * len(scene.positions)) + look)[:, None] + faces.corners
-    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    first, number = first[order], np.empty_like(order)
-    number[order] = np.arange(len(order))
-    face, corner = np.divmod(first, 3)
-    source = faces.corners[face, corner]
-    vertices = np.zeros(len(first), dtype=VERTEX)
-    vertices["position"] = scene.positions[source]
-    vertices["uv"] = scene.uvs[source] * _uv_scales(scene)[faces.material[face]]
-    vertices["surface"] = surface_of_face[face]
-    vertices["tint"] = _tints(scene, source, faces.material[face])
-    return vertices, number[inverse].reshape(-1, 3).astype(np.uint32)
+    look = np.zeros(len(vertices), dtype=np.int64)
+    look[triangles] = material[:, None]
+    positions = vertices["position"].astype(np.float64)
+    shift = max(np.abs(positions).max(initial=0.0) * 2.0**-ROUNDED_BITS, 1e-30)
+    points = positions / shift
+    uvs = vertices["uv"] / _lost_uvs(scene, vertices, look)[look, None]
+    blended = np.array([material.alpha_mode is AlphaMode.BLEND for material in scene.materials], dtype=bool)
+    surface = Surface(
+        triangles=triangles,
+        points=points,
+        values=np.concatenate([uvs, vertices["tint"]], axis=1),
+        place=distinct(np.rint(points / PLACE).astype(np.int32))[0],
+        is_fixed=blended[look],
+    )
+    return merged(surface, longest=EDGE / shift)
 
 
-def _tints(scene: Scene, vertex: NDArray[np.uint32], material: NDArray[np.uint16]) -> NDArray[np.uint8]:
-    """Factor on the texture's bytes. sRGB is nearly a power law, so encoding the factor encodes the product."""
-    base = np.array([material.base_color for material in scene.materials], dtype=np.float64).reshape(-1, 4)
-    glow = np.array([material.emissive for material in scene.materials], dtype=np.float64).reshape(-1, 3)
-    tint = scene.colors[vertex] / 255.0 * base[material]
-    tint[:, :3] += glow[material]
-    tint[:, :3] = srgb_encoded(tint[:, :3])
-    return np.round(np.clip(tint, 0.0, 1.0) * 255).astype(np.uint8)
+def _lost_uvs(scene: Scene, vertices: NDArray[np.void], look: NDArray[np.int64]) -> NDArray[np.float64]:
+    """By how much texture coordinates may be off, by material: a small part of a texel, or rounding."""
+    largest = np.zeros(len(scene.materials))
+    np.maximum.at(largest, look, np.abs(vertices["uv"]).max(axis=1, initial=0.0))
+    sides = [max(scene.textures[m.texture].pixels.shape[:2]) if m.texture is not None else 0 for m in scene.materials]
+    texel = np.array([1 / side if side else np.inf for side in sides])
+    return np.maximum(texel / TEXEL_PARTS, largest * 2.0**-ROUNDED_BITS)
+
+
+def _in_order_of_use(vertices: NDArray[np.void], faces: _Faces) -> tuple[NDArray[np.void], NDArray[np.uint32]]:
+    """Vertices numbered as the triangles first use them: OpenGL's cache of finished vertices is small."""
+    used = faces.corners + faces.is_back[:, None] * len(vertices)
+    number, first = distinct(used.reshape(-1, 1).astype(np.int32))
+    return vertices[used.reshape(-1)[first] % len(vertices)], number.reshape(-1, 3).astype(np.uint32)
 
 
 def _without_mirrors(texture: Texture) -> Texture:
@@ -225,20 +245,6 @@ def _without_mirrors(texture: Texture) -> Texture:
     if wrap_v is Wrap.MIRROR:
         pixels, wrap_v = np.concatenate([pixels, pixels[::-1]], axis=0), Wrap.REPEAT
     return replace(texture, pixels=pixels, wrap_u=wrap_u, wrap_v=wrap_v)
-
-
-def _uv_scales(scene: Scene) -> NDArray[np.float32]:
-    """What `_without_mirrors` does to texture coordinates, by material."""
-    half = {Wrap.MIRROR: 0.5}
-    textures = [None if material.texture is None else scene.textures[material.texture] for material in scene.materials]
-    scales = [(half.get(t.wrap_u, 1.0), half.get(t.wrap_v, 1.0)) if t else (1.0, 1.0) for t in textures]
-    return np.array(scales, dtype=np.float32).reshape(-1, 2)
-
-
-def srgb_encoded(linear: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Linear light to sRGB, both 0 to 1."""
-    clipped = np.clip(linear, 0.0, 1.0)
-    return np.where(clipped <= 0.0031308, clipped * 12.92, 1.055 * clipped ** (1 / 2.4) - 0.055)
 
 
 def _chunks(
