@@ -2,8 +2,10 @@
 
 import json
 import os
+import random
 import shutil
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -11,13 +13,17 @@ from uuid import UUID
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from nav_eval_store import teams, users, workers
+from nav_eval_store import leases, places, teams, users, work, workers
 from nav_eval_store.actors import user_actor
+from nav_eval_store.causes import Cause
+from nav_eval_store.lifecycle import Patience
+from nav_eval_store.using import Used
 from support.browser import Window, World
-from support.challenge import TEST
+from support.challenge import TEST, line
 from support.gateway import PASSWORD, gateway_settings, serving
-from support.site import HOSTILE, Site, long_replay
+from support.site import EPISODES, HOSTILE, Site, long_replay, outcome
 
+CRASH = {"status": "failed", "cause": "agent_crash", "detail": "exit code 139"}
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 TEAMS = ("Wanderers", "Ants of Ithaca", "迷路的猫", "Deep Compass", "kitchen-first", HOSTILE[:60])
 
@@ -40,7 +46,25 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         site.spread()
         hostile = site.of_team(rows[-1])
         site.put_replay(hostile, long_replay("ep_01"))
-        yield World(server, site, hostile, own, ada_team)
+        yield World(server, site, hostile, own, ada_team, _in_other_states(site, ada_team))
+
+
+def _in_other_states(site: Site, team: UUID) -> dict[str, UUID]:
+    """Submissions that run, have failed, and wait for an upload."""
+    challenge = site.challenge
+    running, failed = (challenge.submit(team, title=f"the {state} one") for state in ("running", "failed"))
+    site.prepare(running, shards=[EPISODES[:12], EPISODES[12:]])
+    lease = challenge.claim_of(running, worker="gpu-1")
+    metrics = outcome(0.7, random.Random(5))
+    with site.database.begin() as session:
+        leases.heartbeat(session, lease, used=Used(754.2, 3_600_000_000), patience=Patience(lease=timedelta(days=9)))
+        for number, episode in enumerate(EPISODES[:8]):
+            work.record_episode(session, lease, line(episode, metrics(episode), **(CRASH if number == 5 else {})))
+    site.blobs.put(places.episode_log(running, EPISODES[7]), b"reset\nloading the map\nstep 12: turn_left\n" * 20)
+    checking = challenge.claim_of(failed)
+    detail = "exit code 1: ModuleNotFoundError: No module named 'torch'"
+    challenge.do(lambda session: work.fail(session, checking, Cause.AGENT_CRASH, detail))
+    return {"running": running, "failed": failed, "created": challenge.start(team, title="to be uploaded")}
 
 
 def _people(site: Site) -> UUID:

@@ -7,8 +7,9 @@ from uuid import UUID
 
 from playwright.sync_api import Page, expect
 
-from nav_eval_store import places, work
-from nav_eval_store.lifecycle import State
+from nav_eval_store import films, leases, places, work
+from nav_eval_store.lifecycle import JobKind, State
+from nav_eval_store.using import Used
 from support.browser import Window, World
 from support.challenge import line
 from support.site import EPISODES, long_replay, outcome
@@ -65,12 +66,15 @@ def test_from_registering_to_logging_out(
     lease = challenge.claim_of(submission)
     metrics = outcome(0.9, random.Random(3))
     with site.database.begin() as session:
+        leases.heartbeat(session, lease, used=Used(83.0, 1_250_000_000))
         for episode in EPISODES[:6]:
             work.record_episode(session, lease, line(episode, metrics(episode)))
     site.blobs.put(places.agent_log(submission), b"ready\n<b>not bold</b>\n")
     expect(page.locator("#live-state .chip")).to_have_text("running")
     expect(page.locator("#live-progress")).to_contain_text("6 of 24 episodes")
     expect(page.locator("#live-progress")).to_contain_text("TAR so far")
+    expect(page.locator("#live-use")).to_contain_text("1 min 23 s so far")
+    expect(page.locator("#live-use")).to_contain_text("1.2 GB of 16 GB")
     assert page.evaluate("window.same"), "live means without loading the page anew"
     page.screenshot(path=pictures / "live_desktop.png", full_page=True)
 
@@ -144,6 +148,40 @@ def cancel(page: Page) -> None:
     page.get_by_role("checkbox", name="Yes, I am sure").check()
     page.get_by_role("button", name="Cancel").click()
     expect(page.locator("#live-state .chip")).to_have_text("cancelled")
+
+
+def test_a_film_is_made_on_request(window: Callable[..., Window], world: World, pictures: Path) -> None:
+    site, episode = world.site, "ep_09"
+    page = window().page()
+    address = f"{world.url}/submissions/{world.hostile}/replay?episode={episode}"
+    page.goto(address)
+    page.wait_for_selector("#replay[data-ready=true]")
+    assert page.locator("#replay-cameras img").count() == 0
+    expect(page.get_by_role("link", name="Log in to have the film made")).to_be_visible()
+
+    page = window().log_in("ada")  # of another team: replays of this phase are for everybody
+    page.goto(f"{address}#step=7")
+    page.get_by_role("button", name="Make the film").click()
+    expect(page.locator(".film")).to_contain_text("waits for a free worker")
+    page.screenshot(path=pictures / "film_asked_desktop.png", full_page=True)
+    lease = site.challenge.claim(JobKind.FILM)
+    assert lease.submission_id == world.hostile
+    site.put_replay(world.hostile, long_replay(episode, 40))
+    site.challenge.do(lambda session: films.finish(session, lease))
+    expect(page.locator("#replay-cameras img")).to_have_count(3, timeout=10_000)  # by itself
+    expect(page.locator(".film")).to_have_count(0)
+
+
+def test_a_refusal_is_told_in_chinese(window: Callable[..., Window], world: World) -> None:
+    opened = window(language="zh-CN")
+    page = opened.page()
+    page.goto(f"{world.url}/register")
+    page.get_by_label("用户名").fill("ada")
+    page.get_by_label("邮箱").fill("other@example.org")
+    page.locator("input[name=password]").fill("a long pass phrase")
+    page.get_by_role("button").last.click()
+    expect(page.get_by_role("alert")).to_contain_text("用户名 'ada' 或邮箱已被使用")
+    opened.complaints = [said for said in opened.complaints if "422" not in said]  # the status of the page itself
 
 
 def test_an_organiser_pauses_and_resumes_a_phase(window: Callable[..., Window], world: World) -> None:

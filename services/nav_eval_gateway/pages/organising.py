@@ -78,7 +78,8 @@ def show_audit(visit: Visiting, cursor: Word = None, action: Word = None, actor:
     caller = visit.signed_in(Scope.ORGANISE)
     chosen = Choice(action=[action] if action else None, actor=actor or None)
     page = workers_api.list_audit(caller, visit.services.database, Paging(limit=100, cursor=cursor), chosen)
-    return visit.page("audit.html.j2", page=page, here="/organise/audit", action=action, actor=actor, competition=None)
+    asked = {"action": action, "actor": actor, "competition": None, "title": None}
+    return visit.page("audit.html.j2", page=page, here="/organise/audit", **asked)
 
 
 @router.post("/organise/workers/{verb}")
@@ -122,8 +123,10 @@ def show_competition_audit(
     chosen = Choice(action=[action] if action else None, actor=actor or None)
     paged = Paging(limit=100, cursor=cursor)
     page = workers_api.list_competition_audit(name, caller, visit.services.database, paged, chosen)
-    here = f"/organise/{name}/audit"
-    return visit.page("audit.html.j2", page=page, here=here, action=action, actor=actor, competition=name)
+    with visit.services.database.read() as session:
+        title = competitions.competition_named(session, name).title
+    asked = {"action": action, "actor": actor, "competition": name, "title": title}
+    return visit.page("audit.html.j2", page=page, here=f"/organise/{name}/audit", **asked)
 
 
 def _confirmed(visit: Visit, form: Posted) -> SignedIn:
