@@ -45,7 +45,7 @@ class DockerEngine:
         self.folder = Path(tempfile.mkdtemp(prefix="nve-"))  # short: a socket's path has 107 characters at most
         self.socket = self.folder / "docker.sock"
         self.url = f"unix://{self.socket}"
-        self._data = data
+        self.data = data
         self._options = tuple(options)
         self._process: subprocess.Popen[bytes] | None = None
         self._client: docker.DockerClient | None = None
@@ -66,11 +66,11 @@ class DockerEngine:
         return (self.folder / "log.txt").read_text(errors="replace")
 
     def start(self) -> None:
-        self._data.mkdir(parents=True, exist_ok=True)
+        self.data.mkdir(parents=True, exist_ok=True)
         command = [
             "dockerd",
             f"--host={self.url}",
-            f"--data-root={self._data}",
+            f"--data-root={self.data}",
             f"--exec-root={self.folder / 'exec'}",
             f"--pidfile={self.folder / 'pid'}",
             "--bridge=none",  # networks of compose files still get bridges of their own

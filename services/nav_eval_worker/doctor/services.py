@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,6 +17,7 @@ from nav_eval_store.database import Database
 from nav_eval_store.settings import StoreSettings
 from nav_eval_worker.doctor.findings import Finding, Level, fail, note, ok, warn
 from nav_eval_worker.doctor.surroundings import Surroundings
+from nav_eval_worker.runtime.base import RuntimeUnavailable
 
 PATIENCE = 5.0  #: seconds for a service to answer
 PROBE = "doctor/probe"
@@ -167,21 +169,48 @@ def docker(here: Surroundings) -> Iterator[Finding]:
     missing = fail if here.runtime == "docker" else note
     advice = "Needed for images of strangers only: install Docker Engine 24 or newer, and let this user use it."
     try:
-        import docker as library
+        from nav_eval_worker.runtime.containers.engine import connect
     except ImportError:
         yield missing("docker", "its library is not installed", "pip install 'nav-eval[worker]'")
         return
     try:
-        with closing(library.from_env(timeout=int(PATIENCE))) as client:
+        with closing(connect(timeout=PATIENCE)) as client:
             facts: dict[str, Any] = client.info()
-    except (library.errors.DockerException, OSError):
+    except (RuntimeUnavailable, OSError):
         yield missing("docker", "no engine answers", advice)
         return
     yield ok("docker", f"{facts.get('ServerVersion')}, storage {facts.get('Driver')}")
+    yield from _walls(here, facts)
     if "runsc" in facts.get("Runtimes", {}):
         yield ok("gvisor", "runsc")
     else:
         yield note("gvisor", "no runsc", "Install gVisor to put a second wall around images of strangers.")
+
+
+def _walls(here: Surroundings, facts: dict[str, Any]) -> Iterator[Finding]:
+    """What the engine puts around an image of strangers, and what it cannot."""
+    from nav_eval_worker.runtime.containers.engine import missing_walls
+
+    severe = fail if here.runtime == "docker" else note
+    if missing := missing_walls(facts):
+        advice = "Update the engine, or give a rootless one cgroup v2 with its controllers delegated."
+        yield severe("isolation", f"the engine has no {', no '.join(missing)}", advice)
+    elif not facts.get("SwapLimit"):
+        advice = "Agents may swap beyond their memory: boot with swapaccount=1, or turn swap off."
+        yield warn("isolation", "the engine cannot limit swap", advice)
+    elif here.environment.get("NAV_EVAL_DOCKER_SECCOMP") == "engine" and _open_io_uring():
+        advice = "Leave NAV_EVAL_DOCKER_SECCOMP alone, or set sysctl kernel.io_uring_disabled=2."
+        yield warn("isolation", "io_uring is open to agents, unless the engine is 25 or newer", advice)
+    else:
+        yield ok("isolation", "limits of memory, processes and processor, and our list of system calls")
+
+
+def _open_io_uring(setting: Path = Path("/proc/sys/kernel/io_uring_disabled")) -> bool:
+    """Whether this kernel lets everybody use it; one that does not know the setting does."""
+    try:
+        return setting.read_text().strip() != "2"
+    except OSError:
+        return True
 
 
 def _clock(name: str, here: Surroundings, theirs: datetime | None) -> Iterator[Finding]:

@@ -37,7 +37,7 @@ from nav_eval_worker.runtime.base import (
     replay_order_of,
 )
 from nav_eval_worker.runtime.containers import cells, volumes
-from nav_eval_worker.runtime.containers.engine import connect, ours, starting_agent
+from nav_eval_worker.runtime.containers.engine import check_walls, connect, ours, starting_agent
 from nav_eval_worker.runtime.containers.images import ImageCache
 from nav_eval_worker.runtime.containers.pair import DockerPair
 from nav_eval_worker.runtime.containers.settings import DockerSettings
@@ -74,6 +74,7 @@ class DockerRuntime(Runtime):
         with ours():
             self._client.ping()
             self._client.images.get(self._settings.simulator_image)
+        check_walls(self._client)
 
     def find(self, image_id: str) -> Image | None:
         return self.images.find(image_id)

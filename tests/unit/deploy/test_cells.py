@@ -14,6 +14,7 @@ from nav_eval.config.schema.competition import LimitsConfig
 from nav_eval.errors import ConfigError
 from nav_eval_worker.runtime.base import Image, RuntimeUnavailable, ShardWork, Weights
 from nav_eval_worker.runtime.containers import cells, seccomp
+from nav_eval_worker.runtime.containers.engine import missing_walls
 from nav_eval_worker.runtime.containers.pair import Lines, ending
 from nav_eval_worker.runtime.containers.settings import DockerSettings
 
@@ -160,3 +161,25 @@ def test_settings_come_from_the_environment() -> None:
     assert (settings.runtime, settings.scratch_mb, settings.gpu_ids) == ("runsc", 64, ("1",))
     with pytest.raises(ConfigError, match="SCRATCH_MB='much' is no int"):
         DockerSettings.from_environment({"NAV_EVAL_DOCKER_SCRATCH_MB": "much"})
+
+
+FACTS = {
+    "MemoryLimit": True,
+    "PidsLimit": True,
+    "CpuCfsQuota": True,
+    "SecurityOptions": ["name=seccomp,profile=default"],
+}
+
+
+@pytest.mark.parametrize(
+    ("facts", "missing"),
+    [
+        (FACTS, []),
+        (FACTS | {"MemoryLimit": False, "PidsLimit": None}, ["limits of memory", "limits of processes"]),
+        (FACTS | {"CpuCfsQuota": False}, ["limits of processor time"]),
+        (FACTS | {"SecurityOptions": ["name=rootless"]}, ["a filter of system calls"]),
+        (FACTS | {"SecurityOptions": None}, ["a filter of system calls"]),
+    ],
+)
+def test_an_engine_that_leaves_out_a_wall_is_seen(facts: dict[str, Any], missing: list[str]) -> None:
+    assert missing_walls(facts) == missing

@@ -1,10 +1,12 @@
 """The connection to an engine, and what its refusals mean: its trouble is ours, a missing program is the team's."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from typing import Any
 
 import docker
+from docker.constants import DEFAULT_DOCKER_API_VERSION
 from docker.errors import APIError, DockerException, NotFound
 from requests.exceptions import RequestException
 
@@ -30,7 +32,15 @@ _HOST_PATHS = re.compile(r"/\S*?/(?:overlay2/[0-9a-f]+/merged|volumes/[\w.-]+/_d
 def connect(timeout: float | None = SECONDS) -> docker.DockerClient:
     """The engine that DOCKER_HOST names, with its TLS settings, as the docker command would find it."""
     with ours():
-        return docker.from_env(timeout=timeout)  # type: ignore[arg-type]
+        with closing(_client(timeout, DEFAULT_DOCKER_API_VERSION)) as asking:
+            version = asking.api.version(api_version=False)["ApiVersion"]
+        return _client(timeout, version)
+
+
+def _client(timeout: float | None, version: str) -> docker.DockerClient:
+    client = docker.from_env(timeout=timeout, version=version)  # type: ignore[arg-type]
+    client.api.trust_env = False  # REQUESTS_CA_BUNDLE would take the place of the CA in DOCKER_CERT_PATH
+    return client
 
 
 @contextmanager
@@ -40,6 +50,26 @@ def ours() -> Iterator[None]:
         yield
     except (DockerException, RequestException, OSError) as error:
         raise RuntimeUnavailable(f"The Docker engine does not do as it is told: {error}") from error
+
+
+def missing_walls(facts: Mapping[str, Any]) -> list[str]:
+    """Which walls an engine leaves out, by what it says of itself (`docker info`): it would do so without a word."""
+    limits = {"MemoryLimit": "memory", "PidsLimit": "processes", "CpuCfsQuota": "processor time"}
+    missing = [f"limits of {what}" for name, what in limits.items() if not facts.get(name)]
+    if not any("name=seccomp" in option for option in facts.get("SecurityOptions") or ()):
+        missing.append("a filter of system calls")
+    return missing
+
+
+def check_walls(client: docker.DockerClient) -> None:
+    """Refuse an engine on which an agent's cell would stand open."""
+    with ours():
+        facts = client.info()
+    if missing := missing_walls(facts):
+        raise RuntimeUnavailable(
+            f"The Docker engine has no {', no '.join(missing)}: strangers' code is not run there. "
+            "A rootless engine needs cgroup v2 with its controllers delegated; see docs/security.md."
+        )
 
 
 @contextmanager
