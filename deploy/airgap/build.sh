@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds images without a registry: a base from Debian packages, Python libraries from this host's pip.
-# usage: build.sh [base gateway worker simulator agent postgres redis haproxy]      (default: all; needs an engine, the base needs root)
+# usage: build.sh [base gateway worker simulator agent postgres redis haproxy nginx]      (default: all; needs an engine, the base needs root)
 #   NAV_EVAL_CACHE      where the base tarball is kept (default ~/.cache/nav-eval)
 #   PYTHON              whose pip downloads the wheels (default .venv/bin/python, else python3)
 #   BUILD_NETWORK       network of `RUN apt-get` (default host: works on engines without a bridge)
@@ -15,23 +15,34 @@ python=${PYTHON:-$root/.venv/bin/python}
 export DOCKER_BUILDKIT=0
 
 main() {
-    local wanted=("$@")
-    [ ${#wanted[@]} -gt 0 ] || wanted=(gateway worker simulator agent postgres redis haproxy)
-    make_base
+    local wanted=("$@") job jobs=()
+    [ ${#wanted[@]} -gt 0 ] || wanted=(gateway worker simulator agent postgres redis haproxy nginx)
+    mkdir -p "$cache"
+    make_base &
+    job=$!
+    [[ ! " ${wanted[*]} " =~ \ (gateway|worker|simulator|agent)\  ]] || (flock 9; collect_wheels) 9>"$cache/wheels.lock"
+    wait "$job"
+    # Half of the time is waiting for packages, so all at once; but for the worker, which has nearly everything from the gateway.
     for name in "${wanted[@]}"; do
-        case $name in
-        base) ;;
-        gateway | worker | simulator | agent) collect_wheels && build "nav-eval-$name:latest" "deploy/docker/Dockerfile.$name" "$root" ;;
-        postgres) build postgres:16-alpine "deploy/airgap/postgres/Dockerfile" "$here/postgres" ;;
-        haproxy) build haproxy:2.9-alpine "deploy/airgap/haproxy/Dockerfile" "$here/haproxy" ;;
-        redis) build redis:7-alpine "deploy/airgap/redis/Dockerfile" "$here/redis" ;;
-        *) echo "build.sh: there is no image $name" >&2; exit 2 ;;
-        esac
+        [ "$name" = worker ] || { image "$name" & jobs+=($!); }
     done
+    for job in "${jobs[@]}"; do wait "$job"; done
+    [[ ! " ${wanted[*]} " =~ " worker " ]] || image worker
+}
+
+image() { # NAME
+    case $1 in
+    base) ;;
+    gateway | worker | simulator | agent) build "nav-eval-$1:latest" "deploy/docker/Dockerfile.$1" "$root" ;;
+    postgres) build postgres:16-alpine "deploy/airgap/postgres/Dockerfile" "$here/postgres" ;;
+    haproxy) build haproxy:2.9-alpine "deploy/airgap/haproxy/Dockerfile" "$here/haproxy" ;;
+    nginx) build nginx:1.27-alpine "deploy/airgap/nginx/Dockerfile" "$here/nginx" ;;
+    redis) build redis:7-alpine "deploy/airgap/redis/Dockerfile" "$here/redis" ;;
+    *) echo "build.sh: there is no image $1" >&2; exit 2 ;;
+    esac
 }
 
 make_base() {
-    mkdir -p "$cache"
     local tarball digest
     # Another recipe or other certificates of this host give another base.
     digest=$(cat "$here/base.sh" /etc/ssl/certs/ca-certificates.crt | sha256sum | cut -c1-16)

@@ -20,6 +20,11 @@ fi
 # Tests and stubs of libraries are a fifth of their size, and nothing in an image reads them; zstandard comes twice.
 find "$target" -depth \( -name tests -o -name __pycache__ \) -type d -exec rm -rf {} +
 find "$target" \( -name '*.pyi' -o -path '*/zstandard/_cffi.*' \) -delete
+# Of Amazon's three hundred services we speak to S3, and to those that give out keys for it: 24 MB.
+for data in "$target"/lib/python3*/site-packages/botocore/data; do
+    [ ! -d "$data" ] || find "$data" -mindepth 1 -maxdepth 1 -type d \
+        ! -name s3 ! -name sts ! -name 'sso*' ! -name signin -exec rm -rf {} +
+done
 # Symbols that only a debugger wants: 36 MB of the simulator.
 if command -v strip >/dev/null; then
     find "$target" \( -name 'libllvmlite.so' -o -path '*/zstandard/*.so' -o -name 'DracoPy*.so' \) -exec strip --strip-unneeded {} +

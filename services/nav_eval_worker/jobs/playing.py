@@ -152,6 +152,8 @@ class Play:
         end = self.pair.agent_end()
         if end is None:
             return line
+        if end.cause.is_ours:  # then the episode is played again
+            raise FAILURES[end.cause](end.detail)
         fields = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
         fields["cause"] = msgspec.Raw(msgspec.json.encode(end.cause))
         fields["detail"] = msgspec.Raw(msgspec.json.encode(end.detail))

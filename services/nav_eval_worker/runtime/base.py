@@ -111,7 +111,7 @@ def replay_order_of(work: ReplayWork, *, run: Path, cache: Path) -> ReplayOrder:
 class AgentEnd:
     """How the agent's process ended, when it ended by itself."""
 
-    cause: Cause  #: `agent_crash`, or `agent_oom` when it was ended for its memory
+    cause: Cause  #: `agent_crash`; `agent_oom` when it was ended for its memory; `infrastructure` when we ended it
     detail: str  #: exit code or signal, and its last words
 
 
@@ -150,7 +150,7 @@ class Pair(Simulation):
 
     @abstractmethod
     def agent_end(self) -> AgentEnd | None:
-        """How the agent ended; None while it lives, after `stop`, and for a baseline. Waits for a second at most."""
+        """How the agent ended; None while it lives, after `stop`, and for a baseline. Waits for two seconds at most."""
 
     @abstractmethod
     def take_log(self) -> bytes:

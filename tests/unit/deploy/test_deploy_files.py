@@ -17,6 +17,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[3]
 DOCKERFILES = sorted((ROOT / "deploy" / "docker").glob("Dockerfile.*"))
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+SISTERS = (".gateway", ".worker")
 LONG_RUNNING = ("postgres", "redis", "gateway", "worker", "worker-gpu", "prometheus", "grafana")
 
 
@@ -32,7 +33,7 @@ def test_requirements_follow_extras_of_extras() -> None:
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("package", ["nav_eval_gateway.app", "nav_eval_worker.opening", "nav_eval_worker.jobs.canary"])
+@pytest.mark.parametrize("package", ["nav_eval_gateway.app", "nav_eval_worker.opening", "nav_eval_worker.doing"])
 def test_what_images_leave_out_is_not_loaded(package: str) -> None:
     code = f"import {package}, sys; print([m for m in ('numba', 'moderngl', 'DracoPy') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -50,6 +51,13 @@ def test_dockerfiles_are_pinned_small_and_without_root(file: Path) -> None:
     copied = re.findall(r"^COPY (?!--from)(.+) \S+$", text, re.MULTILINE)
     for source in (word for line in copied for word in line.split()):
         assert (ROOT / source).exists(), source
+
+
+def test_gateway_and_worker_share_their_layers() -> None:
+    gateway, worker = (file.read_text().split("\nARG BASE=")[1] for file in DOCKERFILES if file.suffix in SISTERS)
+    ours, theirs = gateway.split("# --- here they part")[0], worker.split("# --- here they part")[0]
+    assert ours == theirs
+    assert "COPY --from=build" in ours
 
 
 @pytest.mark.parametrize("name", LONG_RUNNING)

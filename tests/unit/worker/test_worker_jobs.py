@@ -57,12 +57,12 @@ def test_the_canary_is_cut_short_and_the_shard_is_not(stack: Stack, make_shop) -
     assert canary.shortened(long).evaluation.max_steps == canary.STEPS
 
 
-def crashes_at(episode: str) -> "Iterator[Message]":
+def crashes_at(episode: str, cause: Cause = Cause.AGENT_OOM) -> "Iterator[Message]":
     def script(pair: ScriptedPair) -> Iterator[Message]:
         yield READY
         for known in pair.work.episode_ids:
             if known == episode:
-                pair.end = AgentEnd(cause=Cause.AGENT_OOM, detail="killed at 16 GB")
+                pair.end = AgentEnd(cause=cause, detail="killed at 16 GB")
                 yield played(known, status="failed", cause="agent_crash", detail="the connection broke")
                 yield Ended(cause=Cause.AGENT_CRASH, detail="the connection broke")
                 return
@@ -82,6 +82,16 @@ def test_a_dead_agent_costs_its_episode_and_is_started_again(stack: Stack, make_
     results = stack.episodes(submission)
     assert [result["status"] for result in results.values()] == ["completed", "failed", "completed", "completed"]
     assert (results["b"]["cause"], results["b"]["detail"]) == ("agent_oom", "killed at 16 GB")  # who started it knows
+
+
+def test_an_agent_that_was_killed_by_others_plays_its_episode_again(stack: Stack, make_shop) -> None:
+    runtime = ScriptedRuntime(plays_all, crashes_at("b", Cause.INFRASTRUCTURE), plays_all)
+    shop, submission = make_shop(runtime), stack.submit(stack.team("ada"))
+    while do_next(shop):
+        pass
+    stack.completed(submission)
+    assert [pair.work.episode_ids for pair in runtime.pairs[1:]] == [("a", "b", "c", "d"), ("b", "c", "d")]
+    assert {result["status"] for result in stack.episodes(submission).values()} == {"completed"}
 
 
 @pytest.mark.parametrize(("answers", "starts"), [(True, 2), (False, 3)])

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import datetime
 from typing import Any, cast
 
 import docker
@@ -66,6 +67,8 @@ class DockerPair(Pair):
         state = None if self._agent is None or self._stopped.is_set() else self._ended(self._agent, patience=1.0)
         if state is None:
             return None
+        if state["ExitCode"] is None or self._was_killed(state):
+            return AgentEnd(cause=Cause.INFRASTRUCTURE, detail="The agent's container was ended from outside.")
         if self._agent_reader is not None:
             self._agent_reader.join(timeout=0.5)
         return ending(state, self._log.last_words(4096).decode(errors="replace"))
@@ -114,6 +117,15 @@ class DockerPair(Pair):
                 at_end()
 
         return self._thread(pump, "output")
+
+    def _was_killed(self, state: dict[str, object]) -> bool:
+        """Whether somebody ended the agent through the engine; from inside, nobody can make it look so."""
+        assert self._agent is not None
+        about = {"container": str(self._agent.id), "event": "kill"}
+        ended = datetime.fromisoformat(str(state["FinishedAt"])).timestamp()  # by the engine's clock, as its events
+        with suppress(*_TROUBLE):
+            return any(True for _ in self._streams.events(since=0, until=ended + 1.0, filters=about))
+        return True
 
     def _sample(self) -> None:
         """What the agent uses can be asked only while it lives."""
