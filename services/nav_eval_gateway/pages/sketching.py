@@ -23,7 +23,7 @@ NOWHERE: Vec3 = (0.0, 0.0, 0.0)
 def sketch(line: Mapping[str, Any], *, benchmark: str) -> Replay:
     """A line of episodes.jsonl as a replay."""
     actions = [_named(entry) for entry in line.get("actions") or ()]
-    points: list[Vec3] = [(float(x), float(y), float(z)) for x, y, z in line.get("trajectory") or ()] or [NOWHERE]
+    points = _way(line) or [NOWHERE]
     places = [points[min(number, len(points) - 1)] for number in range(len(actions) + 1)]
     headings = _headings(places)
     steps = [
@@ -35,7 +35,8 @@ def sketch(line: Mapping[str, Any], *, benchmark: str) -> Replay:
         )
         for number, place in enumerate(places)
     ]
-    reason = line.get("cause") or ("stop" if actions and actions[-1][0] == "stop" else "step limit")
+    last = actions[-1][0] if actions else ""
+    reason = line.get("cause") or (last if last in ("stop", "answer") else "step limit")
     return Replay(
         benchmark=benchmark,
         task="",
@@ -53,6 +54,14 @@ def sketch(line: Mapping[str, Any], *, benchmark: str) -> Replay:
         cause=line.get("cause"),
         detail=line.get("detail"),
     )
+
+
+def _way(line: Mapping[str, Any]) -> list[Vec3]:
+    """Where the agent went; of one that answers where it is, its answers."""
+    answers = [
+        entry["poses"][0] for entry in line.get("actions") or () if isinstance(entry, dict) and entry.get("poses")
+    ]
+    return [(float(x), float(y), float(z)) for x, y, z, *_ in answers or line.get("trajectory") or ()]
 
 
 def _named(entry: object) -> tuple[str, dict[str, float]]:

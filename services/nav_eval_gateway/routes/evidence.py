@@ -66,8 +66,15 @@ def show_replay(submission_id: UUID, episode_id: str, caller: Visitor, store: St
 
 
 def _allowed(line: dict[str, msgspec.Raw], sight: Sight) -> dict[str, msgspec.Raw]:
-    hidden = () if sight.shows("episodes") else ("metrics",)
+    hidden = {"metrics"} if not sight.shows("episodes") else set()
+    if _is_answered(line):
+        hidden.add("trajectory")  # an agent that says where it is does not walk: this is where it truly was
     return {key: line[key] for key in REPLAYED if key in line and key not in hidden}
+
+
+def _is_answered(line: dict[str, msgspec.Raw]) -> bool:
+    actions = msgspec.json.decode(line["actions"]) if "actions" in line else None
+    return any(isinstance(entry, dict) and entry.get("action") == "answer" for entry in actions or ())
 
 
 @router.get("/submissions/{submission_id}/episodes/{episode_id:path}/film", responses=problems(401, 403, 404))

@@ -128,6 +128,18 @@ def test_a_replay_shows_the_steps_and_not_the_goal(run: Run) -> None:
     assert run.organiser.get(f"{run.path}/episodes/a/replay").json()["instruction"] == SECRETS["instruction"]
 
 
+def test_an_agent_that_answers_is_not_told_where_it_was(run: Run) -> None:
+    """Of localization, the trajectory is the truth that was asked for."""
+    answered = {"episode_id": "a", "trajectory": [[1, 2, 3]], "actions": [{"action": "answer", "poses": [[0] * 7]}]}
+    blobs = run.server.settings.store.open_blobs()
+    before = blobs.get(places.replay(run.id, "a"))
+    blobs.put(places.replay(run.id, "a"), json.dumps(answered).encode())
+    seen = run.team.get(f"{run.path}/episodes/a/replay").json()
+    assert (seen["actions"], "trajectory" in seen) == (answered["actions"], False)
+    assert run.organiser.get(f"{run.path}/episodes/a/replay").json()["trajectory"] == [[1, 2, 3]]
+    blobs.put(places.replay(run.id, "a"), before)
+
+
 def test_logs_are_text_within_their_budget(run: Run) -> None:
     answer = run.team.get(f"{run.path}/logs")
     assert answer.headers["content-type"] == "text/plain; charset=utf-8"

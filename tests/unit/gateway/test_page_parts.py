@@ -206,6 +206,13 @@ def test_a_diagram_leaves_out_what_has_no_number() -> None:
     assert plots.metric_against_metric([row("x", None)], "tar", "score") is None
 
 
+def test_a_sketch_of_an_answer_shows_the_answer() -> None:
+    line = {"episode_id": "a", "actions": [{"action": "answer", "poses": [[1.0, 2.0, 3.0, 0, 0, 0, 1]]}]}
+    replay = sketch({**line, "trajectory": [[7.0, 7.0, 7.0]]}, benchmark="demo")
+    assert {step.position for step in replay.steps} == {(1.0, 2.0, 3.0)}
+    assert replay.events[-1].reason == "answer"
+
+
 def test_a_sketch_has_a_step_per_action() -> None:
     line = {
         "episode_id": "a/b",
