@@ -4,7 +4,7 @@ A verb here is the API's own function, called with what a form says; nothing is 
 """
 
 from collections.abc import Callable, Mapping
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Query
@@ -78,7 +78,7 @@ def show_audit(visit: Visiting, cursor: Word = None, action: Word = None, actor:
     caller = visit.signed_in(Scope.ORGANISE)
     chosen = Choice(action=[action] if action else None, actor=actor or None)
     page = workers_api.list_audit(caller, visit.services.database, Paging(limit=100, cursor=cursor), chosen)
-    asked = {"action": action, "actor": actor, "competition": None, "title": None}
+    asked: dict[str, Any] = {"action": action, "actor": actor, "competition": None, "title": None}
     return visit.page("audit.html.j2", page=page, here="/organise/audit", **asked)
 
 
@@ -125,7 +125,7 @@ def show_competition_audit(
     page = workers_api.list_competition_audit(name, caller, visit.services.database, paged, chosen)
     with visit.services.database.read() as session:
         title = competitions.competition_named(session, name).title
-    asked = {"action": action, "actor": actor, "competition": name, "title": title}
+    asked: dict[str, Any] = {"action": action, "actor": actor, "competition": name, "title": title}
     return visit.page("audit.html.j2", page=page, here=f"/organise/{name}/audit", **asked)
 
 

@@ -22,7 +22,7 @@ from nav_eval_store import boards, competitions, episodes, places, quota, teams
 from nav_eval_store.blobs import BlobStore
 from nav_eval_store.errors import NotFound
 from nav_eval_store.lifecycle import State
-from nav_eval_store.models import EpisodeRow
+from nav_eval_store.models import Entry, EpisodeRow
 from nav_eval_store.paging import LARGEST_PAGE
 from nav_eval_store.tokens import Scope
 from nav_eval_store.viewing import Audience
@@ -116,6 +116,7 @@ def _context(visit: Visit, submission_id: UUID) -> dict[str, Any]:
         cells = boards.scores_of(session, sight.submission, sight.audience) if answer.scores else None
         rows = episodes.listing(session, sight.submission, limit=LARGEST_PAGE) if sight.shows("episodes") else None
         organises = access.is_organiser(session, caller, phase.competition)
+        entry = session.get(Entry, submission_id) if answer.scores else None
         found = list(rows.items) if rows else []
         owner = sight.audience is not Audience.PUBLIC
         return {
@@ -125,6 +126,7 @@ def _context(visit: Visit, submission_id: UUID) -> dict[str, Any]:
             "path": PATH,
             "own": owner,
             "is_organiser": organises,
+            "verified_at": entry.verified_at if entry is not None else None,
             "scores": cells or {},
             "directions": {metric["name"]: metric["higher_is_better"] for metric in phase.metrics},
             "episodes": found,
