@@ -1,5 +1,6 @@
 """Two engines: the hub without a worker, and a host that joined it through the tunnel and does all the work."""
 
+import json
 import os
 import socket
 import ssl
@@ -152,6 +153,51 @@ def test_the_work_is_done_on_the_host_that_joined(
     shown = {key: value for key, value in row["scores"].items() if key in at_home}
     assert shown
     assert shown == {key: at_home[key] for key in shown}
+
+
+BLOBS = """
+import io, json
+from nav_eval_store.errors import NotFound
+from nav_eval_store.settings import StoreSettings
+blobs = StoreSettings.from_environment().open_blobs()
+def refused(action):
+    try:
+        action()
+    except (NotFound, ValueError) as error:
+        return type(error).__name__
+def broken():
+    yield b"half"
+    raise ValueError
+blobs.put("tests/a/1", b"hello")
+blobs.put("tests/a/1", io.BytesIO(b"hello again"))
+blobs.put("tests/b", bytes(3_000_000))
+print(json.dumps({
+    "read": blobs.get("tests/a/1").decode(),
+    "part": b"".join(blobs.stream("tests/a/1", start=6, stop=9, chunk=2)).decode(),
+    "large": blobs.get("tests/b") == bytes(3_000_000),
+    "listed": sorted((blob.key, blob.size) for blob in blobs.list("tests")),
+    "one": [blob.key for blob in blobs.list("tests/b")],
+    "sizes": [blobs.size("tests/b"), blobs.exists("tests/b"), blobs.exists("tests"), blobs.exists("tests/c")],
+    "missing": [refused(lambda: blobs.get("tests/c")), refused(lambda: blobs.size("tests/c"))],
+    "half": [refused(lambda: blobs.put("tests/half", broken())), blobs.exists("tests/half")],
+}))
+"""
+
+
+def test_blobs_of_the_hub_are_read_and_added_as_in_a_folder(worker_host: WorkerHost, hub: Stack) -> None:
+    said = worker_host.compose("exec", "-T", "worker", "python", "-c", BLOBS)
+    assert json.loads(said.splitlines()[-1]) == {
+        "read": "hello again",
+        "part": "aga",
+        "large": True,
+        "listed": [["tests/a/1", 11], ["tests/b", 3_000_000]],
+        "one": ["tests/b"],
+        "sizes": [3_000_000, True, False, False],
+        "missing": ["NotFound", "NotFound"],
+        "half": ["ValueError", False],
+    }
+    kept = hub.compose("exec", "-T", "gateway", "cat", "/var/lib/nav-eval/blobs/tests/a/1")
+    assert kept == "hello again"
 
 
 def ask_for(hub: Stack, service: str, *, words: bytes, authority: str | None) -> bytes:
