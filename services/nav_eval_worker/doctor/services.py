@@ -1,6 +1,6 @@
 """What an installation talks to: database, blobs, broker, Docker; and whether their clocks agree with ours."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -180,14 +180,14 @@ def docker(here: Surroundings) -> Iterator[Finding]:
         yield missing("docker", "no engine answers", advice)
         return
     yield ok("docker", f"{facts.get('ServerVersion')}, storage {facts.get('Driver')}")
-    yield from _walls(here, facts)
+    yield from isolation(here, facts)
     if "runsc" in facts.get("Runtimes", {}):
         yield ok("gvisor", "runsc")
     else:
         yield note("gvisor", "no runsc", "Install gVisor to put a second wall around images of strangers.")
 
 
-def _walls(here: Surroundings, facts: dict[str, Any]) -> Iterator[Finding]:
+def isolation(here: Surroundings, facts: Mapping[str, Any]) -> Iterator[Finding]:
     """What the engine puts around an image of strangers, and what it cannot."""
     from nav_eval_worker.runtime.containers.engine import missing_walls
 

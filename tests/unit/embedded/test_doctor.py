@@ -166,6 +166,31 @@ def test_memory_and_cores_are_what_the_machine_has():
     assert 0 < machine.usable_cores() <= os.cpu_count()
 
 
+ENGINE = {
+    "MemoryLimit": True,
+    "PidsLimit": True,
+    "CpuCfsQuota": True,
+    "SwapLimit": True,
+    "SecurityOptions": ["name=seccomp,profile=default"],
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "runtime", "level", "said"),
+    [
+        ({}, "docker", Level.OK, "system calls"),
+        ({"MemoryLimit": False}, "docker", Level.FAIL, "limits of memory"),
+        ({"MemoryLimit": False}, "process", Level.NOTE, "limits of memory"),
+        ({"SecurityOptions": ["name=rootless"]}, "docker", Level.FAIL, "filter of system calls"),
+        ({"SwapLimit": False}, "docker", Level.WARN, "swap"),
+    ],
+)
+def test_an_engine_without_walls_is_told(here, change, runtime, level, said):
+    finding = only(services.isolation(replace(here, runtime=runtime), ENGINE | change))
+    assert finding.level is level
+    assert said in finding.found
+
+
 def test_docker_is_needed_only_where_agents_run_in_it(here, monkeypatch):
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
     assert only(examine(here, (services.docker,))).level is Level.NOTE
