@@ -122,9 +122,11 @@ class DockerPair(Pair):
         """Whether somebody ended the agent through the engine; from inside, nobody can make it look so."""
         assert self._agent is not None
         about = {"container": str(self._agent.id), "event": "kill"}
-        ended = datetime.fromisoformat(str(state["FinishedAt"])).timestamp()  # by the engine's clock, as its events
+        ended = int(
+            datetime.fromisoformat(str(state["FinishedAt"])).timestamp()
+        )  # by the engine's clock, as its events
         with suppress(*_TROUBLE):
-            return any(True for _ in self._streams.events(since=0, until=ended + 1.0, filters=about))
+            return any(True for _ in self._streams.events(since=0, until=ended + 1, filters=about))
         return True
 
     def _sample(self) -> None:
