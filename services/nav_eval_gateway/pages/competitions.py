@@ -62,4 +62,4 @@ def _reached(session: Session, phase: Phase, audience: Audience) -> Mapping[str,
         )
         .order_by(Entry.completed_at)  # the newest one stays
     )
-    return dict(session.execute(query).tuples().all())
+    return {name: entry for name, entry in session.execute(query)}  # noqa: C416  (rows are no pairs to mypy)

@@ -139,8 +139,8 @@ def _series(points: Sequence[Point], colour: int, x: Axis, y: Axis, end: float, 
 
 
 def _days(first: float, last: float, x: Axis) -> list[Tick]:
-    """A few dates, with hours where all happened within two days."""
-    form = "%m-%d" if last - first > 2 * 86400 else "%m-%d %H:%M"
+    """A few dates; hours where all happened within two days, seconds within ten minutes."""
+    form = "%m-%d" if last - first > 2 * 86400 else "%m-%d %H:%M" if last - first > 600 else "%H:%M:%S"
     count = 4 if last > first else 1
     moments = [first + (last - first) * part / max(1, count - 1) for part in range(count)]
     return [Tick(at=x.at(moment), text=datetime.fromtimestamp(moment, UTC).strftime(form)) for moment in moments]

@@ -185,7 +185,7 @@ class Standing:
 def _value(column: Column, cell: Cell | None) -> Value:
     mean = None if cell is None else cell.mean
     return Value(
-        label=metric_name(column.name), text=number(mean), interval="" if cell is None else interval_text(cell)
+        label=metric_name(column.name), text=number(mean), interval="" if cell is None else narrow_interval(cell)
     )
 
 
@@ -193,6 +193,15 @@ def interval_text(cell: Cell) -> str:
     if cell.ci_low is None or cell.ci_high is None:
         return ""
     return f"{number(cell.ci_low)} – {number(cell.ci_high)}"
+
+
+def narrow_interval(cell: Cell) -> str:
+    """The same where there is little room: `.417–.667`."""
+    if cell.ci_low is None or cell.ci_high is None:
+        return ""
+    return "–".join(
+        number(end).replace("0.", ".", 1) if 0 <= end < 1 else number(end) for end in (cell.ci_low, cell.ci_high)
+    )
 
 
 def _filtered(rows: Sequence[Row], wish: Wish) -> Iterator[Row]:
