@@ -7,27 +7,35 @@ export PIP_FIND_LINKS=/wheels PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 [ -n "${PIP_NO_INDEX:-}" ] || unset PIP_NO_INDEX
 [ -n "${PIP_INDEX_URL:-}" ] || unset PIP_INDEX_URL
 
+export PYTHONDONTWRITEBYTECODE=1
+
+# What nothing in an image reads.
+prune() {
+    # Tests and stubs of libraries are a fifth of their size; zstandard comes twice.
+    find "$target" -depth \( -name tests -o -name __pycache__ \) -type d -exec rm -rf {} +
+    find "$target" \( -name '*.pyi' -o -path '*/zstandard/_cffi.*' \) -delete
+    # Of Amazon's three hundred services we speak to S3, and to those that give out keys for it: 24 MB.
+    for data in "$target"/lib/python3*/site-packages/botocore/data; do
+        [ ! -d "$data" ] || find "$data" -mindepth 1 -maxdepth 1 -type d \
+            ! -name s3 ! -name sts ! -name 'sso*' ! -name signin -exec rm -rf {} +
+    done
+    # Symbols that only a debugger wants: 36 MB of the simulator.
+    if command -v strip >/dev/null; then
+        find "$target" \( -name 'libllvmlite.so' -o -path '*/zstandard/*.so' -o -name 'DracoPy*.so' \) \
+            -exec strip --strip-unneeded {} +
+    fi
+}
+
 what=$1
 shift
 if [ "$what" = libraries ]; then
     python3 -m venv "$target"
     python3 /src/requirements.py /src/pyproject.toml "$@" >/tmp/requirements.txt
     "$target/bin/pip" install --quiet --no-compile --constraint /src/constraints.txt --requirement /tmp/requirements.txt
+    prune
 else
     "$target/bin/pip" install --quiet --no-compile --no-deps "${1:-/src}"
     "$target/bin/pip" uninstall --quiet --yes setuptools pip
 fi
-# Tests and stubs of libraries are a fifth of their size, and nothing in an image reads them; zstandard comes twice.
-find "$target" -depth \( -name tests -o -name __pycache__ \) -type d -exec rm -rf {} +
-find "$target" \( -name '*.pyi' -o -path '*/zstandard/_cffi.*' \) -delete
-# Of Amazon's three hundred services we speak to S3, and to those that give out keys for it: 24 MB.
-for data in "$target"/lib/python3*/site-packages/botocore/data; do
-    [ ! -d "$data" ] || find "$data" -mindepth 1 -maxdepth 1 -type d \
-        ! -name s3 ! -name sts ! -name 'sso*' ! -name signin -exec rm -rf {} +
-done
-# Symbols that only a debugger wants: 36 MB of the simulator.
-if command -v strip >/dev/null; then
-    find "$target" \( -name 'libllvmlite.so' -o -path '*/zstandard/*.so' -o -name 'DracoPy*.so' \) -exec strip --strip-unneeded {} +
-fi
-# Byte code for what is loaded at every start.
-[ "$what" = libraries ] || "$target/bin/python" -m compileall -q "$target"/lib/python3*/site-packages
+# Byte code for what is loaded at every start; of libraries it is there already when our code comes.
+"$target/bin/python" -m compileall -q -x '/(pip|setuptools|pkg_resources|_distutils_hack)/' "$target"/lib/python3*/site-packages

@@ -8,7 +8,7 @@ all: a worker also looks by itself every few seconds (`attendance`). No result i
 from collections.abc import Callable
 
 from celery import Celery
-from celery.signals import worker_shutting_down
+from celery.signals import setup_logging, worker_shutting_down
 
 from nav_eval_store.lifecycle import JobKind
 from nav_eval_store.messages import Broker, task_name
@@ -54,6 +54,10 @@ def _ring(hands: Hands) -> Callable[[str], None]:
     return ring
 
 
+def _as_it_is(**_: object) -> None:
+    """Who listens to this signal keeps Celery from changing what is logged, and how."""
+
+
 def serve(app: Celery, shop: Workshop, hands: Hands) -> int:
     """Take messages until a signal ends the worker; its exit code.
 
@@ -64,12 +68,12 @@ def serve(app: Celery, shop: Workshop, hands: Hands) -> int:
         shop.stopping.set()
 
     worker_shutting_down.connect(stop, weak=False)
+    setup_logging.connect(_as_it_is, weak=False)
     try:
         worker = app.Worker(
             hostname=f"{shop.settings.name}@nav-eval",
             pool_cls="threads",
             concurrency=hands.count + 1,  # one more, to hear messages while all hands are busy
-            loglevel="WARNING",
             without_gossip=True,
             without_mingle=True,
             without_heartbeat=True,

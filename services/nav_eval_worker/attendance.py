@@ -25,6 +25,7 @@ from nav_eval_worker.hands import Hands
 from nav_eval_worker.workshop import Workshop, runs_folder
 
 HEARTBEAT_SECONDS = 10.0
+ALIVE = "alive"
 AFTERWORK = timedelta(minutes=3)
 """A job that is done may still be making films: for so long, what it has started is left alone."""
 
@@ -81,8 +82,12 @@ def _attend(shop: Workshop, hands: Hands, over: threading.Event) -> None:
 
 
 def _sign_of_life(shop: Workshop) -> None:
+    """In the database, and in a file for those who watch over this process."""
     try:
         shop.database.run(lambda session: workers.heartbeat(session, shop.settings.name))
+        mark = shop.settings.folder / ALIVE / shop.settings.name
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.touch()
     except NotFound:  # another database than the one we registered in: a backup was restored
         _register(shop)
     except DBAPIError as error:

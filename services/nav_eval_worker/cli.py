@@ -10,6 +10,13 @@ import typer
 
 from nav_eval_worker.settings import WorkerSettings
 
+CHATTY = {
+    "alembic": logging.ERROR,
+    "kombu.connection": logging.ERROR,
+    "celery": logging.WARNING,
+    "py.warnings": logging.ERROR,
+}
+
 
 def worker(
     name: Annotated[str | None, typer.Option(help="Unlike every other worker's; the host's name unless given.")] = None,
@@ -23,8 +30,8 @@ def worker(
     """Validate, run and score submissions."""
     faulthandler.enable()  # a crash in a library names the line that led to it
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    for chatty in ("alembic", "kombu.connection"):
-        logging.getLogger(chatty).setLevel(logging.ERROR)
+    for chatty, level in CHATTY.items():
+        logging.getLogger(chatty).setLevel(level)
     known = WorkerSettings.from_environment()
     settings = replace(
         known,

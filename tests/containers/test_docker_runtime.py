@@ -1,13 +1,20 @@
 """The Docker runtime on a real engine: a pair plays, failures get their cause, nothing is left behind."""
 
 import json
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
+from nav_eval.causes import Cause
 from nav_eval.config import BenchmarkConfig
+from nav_eval.evaluation.episodes import load_episodes
 from nav_eval.evaluation.orchestrator import EvaluationOrchestrator
-from nav_eval.evaluation.shard_protocol import Ended, Played
-from nav_eval_worker.runtime.base import AgentEnd, Image, Pair, ShardWork
+from nav_eval.evaluation.replay.model import decode_replay
+from nav_eval.evaluation.run_folder import manifest_of
+from nav_eval.evaluation.shard_protocol import Beat, Checked, Ended, Filmed, Message, Played, Purpose, Ready
+from nav_eval_worker.runtime.base import AgentEnd, Image, Pair, ReplayWork, ShardWork
 from nav_eval_worker.runtime.docker import DockerRuntime
 from support.engine import DockerEngine
 
@@ -82,6 +89,52 @@ def test_scores_in_containers_equal_those_at_home_to_the_last_bit(
     assert [{key: line.get(key) for key in same} for line in sorted(lines, key=_id)] == [
         {key: line.get(key) for key in same} for line in sorted(there, key=_id)
     ]
+
+
+def test_an_agent_that_is_killed_from_outside_has_not_crashed(
+    engine: DockerEngine, runtime: DockerRuntime, admitted: Admit, work: Work
+) -> None:
+    order = work(admitted(WALKER))
+    with runtime.run(order) as pair:
+        for message in pair.messages():
+            if isinstance(message, Ready):
+                engine.client.containers.get(f"nav-eval-{order.run}-agent").kill()
+                break
+        end = pair.agent_end()
+    assert end is not None
+    assert end.cause is Cause.INFRASTRUCTURE
+
+
+def test_a_run_is_checked_and_filmed_by_a_simulator_alone(
+    engine: DockerEngine,
+    runtime: DockerRuntime,
+    work: Work,
+    room_benchmark: Callable[..., BenchmarkConfig],
+    tmp_path: Path,
+) -> None:
+    order = work(None, baseline="baseline:forward", episodes=("a", "b", "c", "d"))
+    with runtime.run(order) as pair:
+        lines, _ = play(pair)
+    run = tmp_path / "run"
+    run.mkdir(mode=0o700)
+    manifest = manifest_of(order.benchmark, load_episodes(room_benchmark("demo_vln")), agent={})
+    (run / "run.json").write_bytes(msgspec.json.encode(manifest))
+    (run / "episodes.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    def again(purpose: Purpose, episodes: int) -> list[Message]:
+        work = ReplayWork(run=uuid.uuid4().hex, worker="tester", folder=run, purpose=purpose, episodes=episodes)
+        with runtime.replay(work) as simulation:
+            said = [message for message in simulation.messages() if not isinstance(message, Beat)]
+            assert said[-1] == Ended(), simulation.simulator_log().decode()
+        assert left_behind(engine, work.run) == []
+        return said[:-1]
+
+    (checked,) = again(Purpose.CHECK, 4)
+    assert isinstance(checked, Checked)
+    assert (checked.episodes, checked.differences) == (4, ())
+    (film,) = again(Purpose.FILM, 1)
+    assert isinstance(film, Filmed)
+    assert decode_replay(bytes(film.replay), where="the film").views[0].frames
 
 
 def _id(line: dict[str, object]) -> str:

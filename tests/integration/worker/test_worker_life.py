@@ -40,6 +40,7 @@ def test_a_submission_scores_what_the_command_line_says(make_stack, reference, k
         assert [(row.rank, row.verified_at is not None) for row in board.rows] == [(1, True)]
         assert [worker.stopped_at is not None for worker in session.query(workers.Worker)] == [True]
     assert pids_with(str(stack.folder)) == set()
+    assert "score job" in stack.log()  # whatever Celery thinks of our logging
 
 
 def _check_files(stack: Stack, submission, reference) -> None:

@@ -1,12 +1,14 @@
 """Files of deploy/ that no program of ours reads: parsed, compared with what they describe, run where that is cheap."""
 
 import json
+import os
 import re
 import runpy
 import shutil
 import stat
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -131,3 +133,15 @@ def test_panels_and_alerts_ask_for_what_the_gateway_tells() -> None:
     asked += (ROOT / "deploy" / "monitoring" / "alerts.yml").read_text()
     names = {re.sub(r"_(total|bucket)$", "", name) for name in re.findall(r"\bnav_eval_\w+", asked)}
     assert {name for name in names if f'"{name}"' not in told} == set()
+
+
+@pytest.mark.parametrize(("age", "code"), [(5, 0), (500, 1), (None, 1)])
+def test_a_worker_is_healthy_while_it_leaves_its_mark(tmp_path: Path, age: float | None, code: int) -> None:
+    mark = tmp_path / "worker" / "alive" / "w1"
+    mark.parent.mkdir(parents=True)
+    if age is not None:
+        mark.touch()
+        os.utime(mark, (time.time() - age,) * 2)
+    script = ROOT / "deploy" / "docker" / "worker" / "healthy.py"
+    environment = {"NAV_EVAL_HOME": str(tmp_path), "NAV_EVAL_WORKER_NAME": "w1"}
+    assert subprocess.run([sys.executable, "-I", "-S", str(script)], env=environment, check=False).returncode == code

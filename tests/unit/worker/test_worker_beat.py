@@ -68,6 +68,7 @@ def test_a_worker_is_listed_while_it_is_there(stack: Stack, make_shop) -> None:
         (listed,) = stack.read(workers.alive)
         assert (listed.name, listed.slots, listed.abilities["express"]) == ("w1", 3, True)
         stack.completed(submission)  # it looks by itself: nobody told it anything
+        assert (shop.settings.folder / "alive" / "w1").exists()  # for a health check
     assert stack.read(workers.alive) == []
 
 
