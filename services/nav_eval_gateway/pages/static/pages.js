@@ -17,7 +17,7 @@ export function countdown(seconds) {
 export function countDown(root = document) {
   for (const element of root.querySelectorAll("[data-until]")) {
     const left = (Date.parse(element.dataset.until) - Date.now()) / 1000;
-    const text = left > 0 ? countdown(left) : (element.dataset.over ?? "");
+    const text = left > 0 ? (element.dataset.before ?? "") + countdown(left) : (element.dataset.over ?? "");
     if (element.textContent !== text) element.textContent = text;
   }
 }
