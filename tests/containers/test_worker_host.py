@@ -11,14 +11,36 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from test_compose import FILES, Stack, evaluated_at_home, free_port
+from test_compose import Stack, free_port
 
 from nav_eval.cache import cache_folder
+from nav_eval.config import load_benchmark
+from nav_eval.evaluation.orchestrator import EvaluationOrchestrator
 from nav_eval_sdk.submitting import submit
 from support.engine import ROOT, DockerEngine, image_tag
 
 HUB_IMAGES = ("postgres", "redis", "gateway", "simulator", "haproxy", "nginx")
 WORKER_IMAGES = ("worker", "simulator", "haproxy")
+BENCHMARK = """
+benchmark:
+  extends: demo_vln
+  name: Room
+  dataset: {data_path: data/val.json.gz, scene_path: data, generate: null, episode_ids: [a, b]}
+  evaluation: {max_steps: 10}
+"""
+COMPETITION = """
+competition:
+  name: cup
+  title: The Cup
+  registration: open
+  phases:
+    - name: dev
+      benchmark: room
+      shards: 1
+      verify: none
+      limits: {memory_gb: 1, cpus: 1, shm_gb: 0.1, pids: 64, start_seconds: 120, step_seconds: 60}
+"""
+FILES = {"benchmarks/room.yaml": BENCHMARK, "competitions/cup.yaml": COMPETITION}
 HUB_NAME = "hub.example.org"
 WORKER_HOST = ROOT / "deploy" / "worker-host"
 
@@ -153,6 +175,17 @@ def test_the_work_is_done_on_the_host_that_joined(
     shown = {key: value for key, value in row["scores"].items() if key in at_home}
     assert shown
     assert shown == {key: at_home[key] for key in shown}
+
+
+def evaluated_at_home(project: Path, room_data: Path, tmp_path: Path) -> dict[str, float]:
+    """The same agent without containers."""
+    place = [f"dataset.data_path={room_data / 'val.json.gz'}", f"dataset.scene_path={room_data}"]
+    same = ["evaluation.max_steps=10", "dataset.generate=null", "dataset.episode_ids=[a,b]"]
+    benchmark = load_benchmark("demo_vln", overrides=[*place, *same], environ={})
+    report = EvaluationOrchestrator(cache=tmp_path / "cache").run_benchmark(
+        benchmark, agent=f"{project / 'agent.py'}:MyAgent", out=tmp_path / "run"
+    )
+    return {name: statistics.mean for name, statistics in report.aggregated.items()}
 
 
 BLOBS = """

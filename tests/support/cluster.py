@@ -87,6 +87,8 @@ class OnePod:
             detach=True,
         )
         sources = {volume["name"]: self._source(volume) for volume in spec["volumes"]}
+        if "fsGroup" in spec["securityContext"]:
+            self._give_to(spec["securityContext"]["fsGroup"], spec["volumes"])
         for container in spec["containers"]:
             if self._gone.is_set():
                 return
@@ -108,6 +110,15 @@ class OnePod:
         self._engine.client.volumes.create(name, driver="local", driver_opts=options)
         self._volumes.append(name)
         return name
+
+    def _give_to(self, group: int, volumes: list[Json]) -> None:
+        """Claims that the pod may write to belong to its group."""
+        claims = [volume["persistentVolumeClaim"] for volume in volumes if "persistentVolumeClaim" in volume]
+        for claim in claims:
+            if not claim["readOnly"]:
+                mount = Mount(target="/claim", source=claim["claimName"], type="volume", no_copy=True)
+                command = ["sh", "-c", f"chgrp -R {group} /claim && chmod -R g+rwXs /claim"]
+                self._engine.client.containers.run(image_tag("base"), command, mounts=[mount], remove=True)
 
     def _start_one(self, spec: Json, sandbox: Container, sources: dict[str, str]) -> None:
         client = self._engine.client
@@ -238,7 +249,7 @@ async def _bridge(socket: WebSocket, engine: DockerEngine, container: Container)
     """Frames of the engine's attachment as frames of Kubernetes', both ways."""
     client = docker.APIClient(base_url=engine.url, timeout=None)  # type: ignore[arg-type]
     asked = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
-    attachment = client.attach_socket(container.id, params=asked)
+    attachment = client.attach_socket(str(container.id), params=asked)
     raw: sockets.socket = attachment._sock  # type: ignore[attr-defined]
     raw.settimeout(None)
 

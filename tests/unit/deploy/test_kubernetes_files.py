@@ -1,6 +1,8 @@
 """The Kubernetes manifests against Kubernetes' own schemas, and against what we promise about them."""
 
 import json
+import shutil
+import subprocess
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -37,6 +39,15 @@ def test_manifests_follow_the_schema(name: str, version: str) -> None:
 def test_every_file_is_applied() -> None:
     listed = set(yaml.safe_load((FOLDER / "kustomization.yaml").read_text())["resources"])
     assert listed == {file.name for file in FOLDER.glob("*.yaml")} - {"kustomization.yaml"}
+
+
+def test_kustomize_builds_every_object() -> None:
+    program = shutil.which("kubectl")
+    if program is None:
+        pytest.skip("kubectl is not installed (Debian: apt-get install kubernetes-client)")
+    made = subprocess.run([program, "kustomize", str(FOLDER)], capture_output=True, text=True, check=True).stdout
+    built = {(obj["kind"], obj["metadata"]["name"]) for obj in yaml.safe_load_all(made)}
+    assert built == {(obj["kind"], obj["metadata"]["name"]) for obj in OBJECTS.values()}
 
 
 def test_every_object_has_a_namespace() -> None:

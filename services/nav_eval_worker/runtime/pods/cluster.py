@@ -2,7 +2,7 @@
 
 import ssl
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -69,17 +69,16 @@ class Cluster:
     def attach(self, name: str, container: str) -> "Attachment":
         """A container's standard input and output."""
         place = f"{self._pods}/{name}/attach?container={container}&stdin=1&stdout=1&stderr=1"
-        with clusters_fault():
-            connection = connect(
-                f"ws{self._address.removeprefix('http')}{place}",
-                ssl=self._trust if self._address.startswith("https:") else None,
-                additional_headers={"Authorization": f"Bearer {_read(self._account / 'token')}"},
-                subprotocols=[PROTOCOL],
-                open_timeout=SECONDS,
-                max_size=None,
-                proxy=None,
-            )
-        return Attachment(connection)
+        opening = connect(
+            f"ws{self._address.removeprefix('http')}{place}",
+            ssl=self._trust if self._address.startswith("https:") else None,
+            additional_headers={"Authorization": f"Bearer {_read(self._account / 'token')}"},
+            subprotocols=[PROTOCOL],
+            open_timeout=SECONDS,
+            max_size=None,
+            proxy=None,
+        )
+        return Attachment(opening)
 
     def _ask(self, method: str, place: str, *, missing: bool = False, **what: Any) -> Pod | None:  # noqa: ANN401
         with clusters_fault():
@@ -95,8 +94,10 @@ class Cluster:
 class Attachment:
     """Two ways through one connection; each frame begins with the number of its stream."""
 
-    def __init__(self, connection: ClientConnection) -> None:
-        self._connection = connection
+    def __init__(self, opening: AbstractContextManager[ClientConnection]) -> None:
+        self._open = ExitStack()
+        with clusters_fault():
+            self._connection = self._open.enter_context(opening)
 
     def send(self, data: bytes) -> None:
         with clusters_fault():
@@ -109,7 +110,7 @@ class Attachment:
                 yield frame[0], frame[1:]
 
     def close(self) -> None:
-        self._connection.close()
+        self._open.close()
 
 
 class _Token(httpx.Auth):
