@@ -50,10 +50,13 @@ def test_from_registering_to_logging_out(
     page = window().page()
     site, challenge = world.site, world.site.challenge
     register(page, world, "nora")
+    page.screenshot(path=pictures / "path_1_registered.png")
     found_team(page, world, "Nora's <i>Ark</i>")
+    page.screenshot(path=pictures / "path_2_team.png")
     archive = tmp_path / "agent.tar"
     archive.write_bytes(random.Random(1).randbytes(9_000_000))  # two pieces
     submission = upload(page, archive)
+    page.screenshot(path=pictures / "path_3_uploaded.png")
     with site.database.read() as session:
         kept = challenge.get(submission)
         assert kept.image_bytes == 9_000_000
@@ -91,9 +94,11 @@ def test_from_registering_to_logging_out(
     page.get_by_role("link", name="Development").click()
     row = page.locator("table.board tr.mine")
     expect(row).to_contain_text("Nora's <i>Ark</i>")
+    page.screenshot(path=pictures / "path_4_board.png")
     row.get_by_role("link", name="Nora").click()
     page.locator("#live-episodes a").first.click()
     look_at_the_replay(page)
+    page.screenshot(path=pictures / "path_5_replay.png")
 
     page.get_by_role("button", name="Log out").click()
     expect(page.get_by_role("status")).to_contain_text("You are logged out")

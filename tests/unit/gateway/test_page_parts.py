@@ -1,12 +1,15 @@
 """The parts of pages that need no server: words, standings, diagrams, sketches, files."""
 
 import ast
+import gzip
 import json
+import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from string import Formatter
+from types import SimpleNamespace
 from uuid import UUID, uuid4
 
 import pytest
@@ -16,7 +19,7 @@ from hypothesis import strategies as st
 from nav_eval.evaluation.replay.page import data_json
 from nav_eval_gateway import pages
 from nav_eval_gateway.pages import assets, plots
-from nav_eval_gateway.pages.rendering import duration, metric_name, moment, number, size
+from nav_eval_gateway.pages.rendering import duration, metric_name, moment, number, render, size
 from nav_eval_gateway.pages.sketching import sketch
 from nav_eval_gateway.pages.standing import ROWS, Standing, Wish
 from nav_eval_gateway.pages.words import LANGUAGES, Words, catalogue, chosen_language, refusals, words
@@ -339,3 +342,57 @@ def test_names_beside_dots_keep_clear_of_each_other() -> None:
     assert len(named) < 6
     assert max(len(dot.name) for dot in named) == plots.LONGEST_NAME
     assert all(0 <= dot.name_x <= plots.WIDTH for dot in named)
+
+
+METRICS = ("sr", "osr", "spl", "ne", "isr", "csr", "cgt", "tar", "score")
+
+
+def rendered(lines: Sequence[Row], **asked: str) -> bytes:
+    """The part of a board's page that grows with the board, as a stranger gets it."""
+    full = Board(
+        version=1,
+        columns=[Column(name=name, higher_is_better=name != "ne") for name in METRICS],
+        weights={"tar": 0.4, "isr": 0.2, "csr": 0.2, "cgt": 0.2},
+        higher_is_better=True,
+        provisional=False,
+        rows=lines,
+        withheld=(),
+    )
+    wish = Wish.of("cup", "dev", asked)
+    return render(
+        "board_part.html.j2",
+        t=words("en"),
+        competition=SimpleNamespace(name="cup", title="The Cup"),
+        phase=SimpleNamespace(name="dev"),
+        title="Development",
+        keep="best",
+        board=full,
+        wish=wish,
+        standing=Standing(full, wish),
+        names=list(METRICS[:-1]),
+        x="sr",
+        y="score",
+        over_time=None,
+        scatter=plots.metric_against_metric(lines, "sr", "score"),
+        is_organiser=False,
+    ).encode()
+
+
+def test_a_board_of_a_thousand_rows_stays_small() -> None:
+    """Under 300 kB with frame, style and scripts; all rows at once travel compressed."""
+    rng = random.Random(1)
+    rows = []
+    for place in range(1000):
+        cells = {name: _cell(rng.random()) for name in METRICS}
+        rows.append(row(f"A team with a long name {place}", rng.random(), title="cross-modal, v2", metrics=cells))
+    files = sum(len(assets.assets()[name].body) for name in ("pages.css", "pages.js", "board.js", "mark.svg"))
+    frame = 5000
+    assert len(rendered(rows)) + files + frame < 300_000
+    assert rendered(rows).count(b'name="entry"') == ROWS
+    everything = rendered(rows, rows="all")
+    assert everything.count(b'name="entry"') == 1000
+    assert len(gzip.compress(everything, 1)) < 300_000
+
+
+def _cell(value: float) -> Cell:
+    return Cell(mean=value, ci_low=value * 0.9, ci_high=min(1.0, value * 1.1))
