@@ -141,7 +141,6 @@ def test_images_are_kept_once_and_the_longest_unused_go_first(
     first, again = admit(b"1", "one:1"), admit(b"1", "two:2")
     assert (first.id, first.handle) == (again.id, again.handle)
     second, third = admit(b"2", "a:1"), admit(b"3", "a:1")
-    runtime.images.evict(now=time.time() + 7200)  # what other tests have left, and nothing of ours: it fits
     for image, hours in ((first, 5.0), (second, 3.0), (third, 0.0)):
         used(tmp_path / "runtime", image, hours_ago=hours)
     cache = runtime.images
@@ -179,10 +178,11 @@ def test_what_a_killed_worker_left_is_found(engine: DockerEngine, runtime: Docke
     runtime.images.evict()
     assert engine.has_image(submission(orphan))  # perhaps another worker's, on the same engine
     assert half.exists()
-    later = time.time() + 7200
-    assert runtime.images.evict(now=later) >= 1
-    assert not engine.has_image(submission(orphan))
+    runtime.images.evict(now=time.time() + 7200)
+    assert engine.has_image(submission(orphan))
     assert not half.exists()
+    assert runtime.images.evict(now=time.time() + 90_000) >= 1
+    assert not engine.has_image(submission(orphan))
 
 
 def test_weights_are_kept_once_read_only_and_dropped_when_long_unused(

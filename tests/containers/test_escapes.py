@@ -178,7 +178,7 @@ def test_bombs_hurt_their_own_run_alone(
 ) -> None:
     image = admitted((AGENTS / "bombs.py").read_text(), "VOLUME /scratch\n")
     expected = documented("Bombs and bad behaviour")
-    weights = {name: chosen(runtime, name, tmp_path) for name in ("neighbour", *expected)}
+    weights = {name: chosen(runtime, name, tmp_path) for name in ("neighbour", "slow_neighbour", *expected)}
     alone = played(runtime, work(image, weights=weights["neighbour"], limits=SMALL))
 
     def explode(bomb: str) -> Outcome:
@@ -189,7 +189,7 @@ def test_bombs_hurt_their_own_run_alone(
     with ThreadPoolExecutor(2) as pool:
         exploding = {bomb: pool.submit(explode, bomb) for bomb in expected}
         while not all(future.done() for future in exploding.values()):  # somebody honest is always beside them
-            beside.append(played(runtime, work(image, weights=weights["neighbour"], limits=SMALL)))
+            beside.append(played(runtime, work(image, weights=weights["slow_neighbour"], limits=SMALL)))
     results = {bomb: future.result() for bomb, future in exploding.items()}
 
     assert {bomb: outcome.ended for bomb, outcome in results.items()} == expected

@@ -17,7 +17,7 @@ from nav_eval_worker.archives import ArchiveLimits, ImageSummary, rewrite_archiv
 from nav_eval_worker.archives.streams import Readable
 from nav_eval_worker.runtime.base import Image
 from nav_eval_worker.runtime.containers.engine import ours
-from nav_eval_worker.runtime.containers.notes import Note, Notes, is_young
+from nav_eval_worker.runtime.containers.notes import FOREIGN_SECONDS, Note, Notes, is_young
 
 REPOSITORY = "nav-eval/submission"
 
@@ -95,7 +95,7 @@ class ImageCache:
         known = self._notes.known()
         with ours():
             images = self._client.images.list(REPOSITORY)
-            old = [image for image in images if not is_young(_loaded_at(image), now=now)]
+            old = [image for image in images if not is_young(_loaded_at(image), now=now, seconds=FOREIGN_SECONDS)]
         tags = [tag for image in old for tag in image.tags if tag.startswith(f"{REPOSITORY}:")]
         return [image_id for tag in tags if (image_id := f"sha256:{tag.rpartition(':')[2]}") not in known]
 

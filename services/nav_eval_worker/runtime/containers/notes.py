@@ -16,6 +16,9 @@ import msgspec
 YOUNG_SECONDS = 3600.0
 """What was used or made so lately is not dropped: somebody is probably still at it."""
 
+FOREIGN_SECONDS = 86_400.0
+"""What nobody here has a note of may be that of a worker with another folder; after so long it is an orphan's."""
+
 
 class Note(msgspec.Struct, frozen=True, kw_only=True):
     """About one image, or one set of weights."""
@@ -89,8 +92,8 @@ class Notes:
         return self.folder / f"{value}.json"
 
 
-def is_young(moment: str, *, now: float) -> bool:
+def is_young(moment: str, *, now: float, seconds: float = YOUNG_SECONDS) -> bool:
     """Whether a time in the engine's spelling is but a while ago; one that it does not know is not."""
     with suppress(ValueError, OverflowError):
-        return now - datetime.fromisoformat(moment).timestamp() < YOUNG_SECONDS
+        return now - datetime.fromisoformat(moment).timestamp() < seconds
     return False

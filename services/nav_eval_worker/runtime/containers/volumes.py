@@ -21,7 +21,7 @@ from nav_eval_worker.archives import ArchiveLimits, unpack_weights
 from nav_eval_worker.archives.streams import Readable
 from nav_eval_worker.runtime.base import Weights
 from nav_eval_worker.runtime.containers.engine import ours
-from nav_eval_worker.runtime.containers.notes import Note, Notes, is_young
+from nav_eval_worker.runtime.containers.notes import FOREIGN_SECONDS, Note, Notes, is_young
 
 WEIGHTS_LABEL = "nav-eval.weights"
 
@@ -98,8 +98,8 @@ class WeightsCache:
 
     def _unknown(self, now: float) -> list[str]:
         volumes = self._client.volumes.list(filters={"label": WEIGHTS_LABEL})
-        old = {v.attrs["Labels"][WEIGHTS_LABEL] for v in volumes if not is_young(v.attrs["CreatedAt"], now=now)}
-        return sorted(old - self._notes.known())
+        old = [v for v in volumes if not is_young(v.attrs["CreatedAt"], now=now, seconds=FOREIGN_SECONDS)]
+        return sorted({volume.attrs["Labels"][WEIGHTS_LABEL] for volume in old} - self._notes.known())
 
     def _drop(self, digest: str) -> bool:
         """True if they are gone; weights that a container uses stay."""
