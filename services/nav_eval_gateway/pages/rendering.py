@@ -1,15 +1,18 @@
 """Templates, and how values look in them."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
 from markupsafe import Markup
 
 from nav_eval_gateway.pages.assets import asset_url
 
 NOTHING = "–"
+UNITS = ("d", "h", "min", "s")
 
 
 @cache
@@ -27,7 +30,7 @@ def environment() -> Environment:
         "p_value": p_value,
         "moment": moment,
         "size": size,
-        "duration": duration,
+        "duration": _duration,
     }
     found.globals |= {"asset": asset_url}
     return found
@@ -74,14 +77,20 @@ def size(value: float | None) -> str:
     return f"{value:.2f} TB"
 
 
-def duration(value: timedelta | float | None) -> str:
+def duration(value: timedelta | float | None, units: Sequence[str] = UNITS) -> str:
     """`2 d 3 h`, `4 min 5 s`: the two largest units."""
     if value is None:
         return NOTHING
     seconds = int(value.total_seconds() if isinstance(value, timedelta) else value)
     parts = []
-    for unit, length in (("d", 86400), ("h", 3600), ("min", 60), ("s", 1)):
+    for unit, length in zip(units, (86400, 3600, 60, 1), strict=True):
         count, seconds = divmod(max(0, seconds), length)
         if count:
             parts.append(f"{count} {unit}")
-    return " ".join(parts[:2]) or "0 s"
+    return " ".join(parts[:2]) or f"0 {units[-1]}"
+
+
+@pass_context
+def _duration(context: Context, value: timedelta | float | None) -> str:
+    """In the units of the page's language."""
+    return duration(value, str(context["t"]("units")).split())

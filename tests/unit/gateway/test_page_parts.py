@@ -259,6 +259,7 @@ def test_files_are_addressed_by_their_content() -> None:
         (duration(3661), "1 h 1 min"),
         (duration(timedelta(days=2, seconds=5)), "2 d 5 s"),
         (duration(0), "0 s"),
+        (duration(3661, words("zh")("units").split()), "1 小时 1 分"),
         (str(moment(NOW)), '<time datetime="2026-09-01T12:00:00Z">2026-09-01 12:00 UTC</time>'),
     ],
 )

@@ -1,17 +1,17 @@
 // What every page can use: copying, countdowns, times in the reader's zone. Nothing here is needed to read a page.
 
-const DAY = 86400, HOUR = 3600, MINUTE = 60;
+const LENGTHS = [86400, 3600, 60, 1];
 
 export function countdown(seconds) {
-  const parts = [["d", DAY], ["h", HOUR], ["min", MINUTE], ["s", 1]];
+  const units = document.documentElement.dataset.units.split(" ");
   let left = Math.max(0, Math.floor(seconds));
   const shown = [];
-  for (const [unit, length] of parts) {
+  for (const [place, length] of LENGTHS.entries()) {
     const count = Math.floor(left / length);
     left -= count * length;
-    if (count || shown.length) shown.push(`${count} ${unit}`);
+    if (count || shown.length) shown.push(`${count} ${units[place]}`);
   }
-  return shown.slice(0, 3).join(" ") || "0 s";
+  return shown.slice(0, 3).join(" ") || `0 ${units[3]}`;
 }
 
 export function countDown(root = document) {
