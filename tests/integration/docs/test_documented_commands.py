@@ -33,8 +33,12 @@ SECONDS = 600
 SMALLER = {"--count 100": "--count 4", "--count 20": "--count 1", "--count 5": "--count 1", "--detail 1": "--detail 0"}
 #: our own targets are only looked up: they set up and test everything
 MAKE = re.compile(r"^make (?P<words>[^#\n]+)", re.MULTILINE)
-#: a server serves until it is told to end; one that cannot start ends by itself
+#: a server serves until it is told to end: here, as soon as it says where
 SERVE = re.compile(r"^(?P<command>nav-eval serve\b[^#&\n]*)(?=#|$)", re.MULTILINE)
+SERVED = """{command} > .served 2>&1 & SERVER=$!
+until grep "serves at http" .served; do kill -0 $SERVER || {{ cat .served; exit 1; }}; sleep 0.1; done
+kill $SERVER; wait $SERVER || true
+"""
 
 
 @pytest.fixture(scope="session")
@@ -61,7 +65,7 @@ def changed(script: str) -> str:
     for said, done in SMALLER.items():
         script = script.replace(said, done)
     script = script.replace("grpc://localhost:8085", "agent_of_yours.py:Yours")
-    script = SERVE.sub(lambda match: f"timeout 30 {match['command']} || test $? = 124 ", script)
+    script = SERVE.sub(lambda match: SERVED.format(command=match["command"].strip()), script)
     return MAKE.sub(lambda match: f"make --dry-run --directory {ROOT} {match['words'].strip()} >/dev/null ", script)
 
 

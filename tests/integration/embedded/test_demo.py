@@ -13,7 +13,9 @@ from pathlib import Path
 import httpx
 import pytest
 from processes import command_of, end, processes_with, running, until
+from typer.testing import CliRunner
 
+from nav_eval.cli import app
 from nav_eval.leash import nav_eval
 from nav_eval_demo.home import DATABASE, STATE, DemoHome
 
@@ -92,18 +94,31 @@ def played(place: Place) -> Played:
     return Played(place)
 
 
+class Again:
+    """A second start in the same place, with a port that is taken, until Ctrl-C."""
+
+    def __init__(self, place: Place) -> None:
+        began = time.monotonic()
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            self.wished = taken.getsockname()[1]
+            with place.running("--port", str(self.wished)) as process:
+                served = until(lambda: place.printed(r"Served at (http://\S+?:(\d+))(\S+)\n"), seconds=120, what="it")
+                self.seconds = time.monotonic() - began
+                self.port = int(served[2])
+                self.page = httpx.get(served[1] + served[3])
+                self.board = httpx.get(f"{served[1]}/api/v1/competitions/demo/phases/dev/leaderboard").json()
+                self.code = end(process, signal.SIGINT)
+        self.left = place.left()
+
+
 @pytest.fixture(scope="module")
-def board(played: Played) -> dict:
-    """The board as a second start serves it, until Ctrl-C."""
-    with played.place.running() as process:
-        match = until(lambda: played.place.printed(r"Served at ((http://[^/\s]+)\S+)\n"), seconds=120, what="the board")
-        page = httpx.get(match.group(1))
-        assert page.status_code == 200
-        assert "Team Keyword" in page.text, "the address that is printed is the board's"
-        found = httpx.get(f"{match.group(2)}/api/v1/competitions/demo/phases/dev/leaderboard").json()
-        assert end(process, signal.SIGINT) == 0
-    assert played.place.left() == []
-    return found
+def again(played: Played) -> Again:
+    return Again(played.place)
+
+
+@pytest.fixture(scope="module")
+def board(again: Again) -> dict:
+    return again.board
 
 
 def test_it_ends_with_a_board_and_leaves_nothing_running(played):
@@ -128,13 +143,14 @@ def test_the_oracle_is_perfect_and_not_ranked(board):
     assert oracle["score"]["mean"] == 1.0
 
 
-def test_the_scores_are_those_of_the_baselines(board, played):
+def test_the_scores_are_those_of_the_baselines(board, played, monkeypatch):
     """Uploaded, unpacked, served by gRPC and run by a worker, an agent does what it does in the evaluator's process."""
+    monkeypatch.chdir(played.place.folder)
     for name in AGENTS:
         out = played.place.folder / "runs" / name
-        done = played.place.run("evaluate", "demo_lh_vln", "--agent", f"baseline:{name}", "--out", str(out))
-        assert done.returncode == 0, done.stderr
-        scored = played.place.run("score", str(out / "episodes.jsonl"), "--task", "lh_vln", "--json")
+        done = CliRunner().invoke(app, ["evaluate", "demo_lh_vln", "--agent", f"baseline:{name}", "--out", str(out)])
+        assert done.exit_code == 0, done.output
+        scored = CliRunner().invoke(app, ["score", str(out / "episodes.jsonl"), "--task", "lh_vln", "--json"])
         (row,) = (row for row in board["rows"] if row["team"] == f"Team {name.capitalize()}")
         expected = json.loads(scored.stdout)
         assert {metric: row["scores"][metric] for metric in MEASURED} == pytest.approx(
@@ -156,46 +172,51 @@ def test_two_demos_in_one_home(played):
     assert "A demo runs in" in second.stderr
 
 
-def test_a_port_that_is_taken_is_passed_over(played):
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        began = time.monotonic()
-        again = played.place.run("demo", "--exit", "--port", str(port))
-    assert again.returncode == 0, again.stderr
-    served = int(re.search(r"Served at http://127\.0\.0\.1:(\d+)/", again.stdout).group(1))
-    assert port < served <= port + 100
-    assert time.monotonic() - began < played.seconds / 2, "what is done is not done again"
-    assert played.place.left() == []
+def test_a_second_start_serves_the_board_that_it_prints(again):
+    assert again.page.status_code == 200
+    assert "Team Keyword" in again.page.text
+    assert (again.code, again.left) == (0, [])
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_interrupted_it_leaves_nothing_running_and_goes_on_later(tmp_path, played, number):
+def test_a_port_that_is_taken_is_passed_over(again, played):
+    assert again.wished < again.port <= again.wished + 100
+    assert again.seconds < played.seconds / 2, "what is done is not done again"
+
+
+def test_whatever_ends_it_it_leaves_nothing_running_and_goes_on_later(tmp_path, played):
     place = Place(tmp_path / "place")
     (place.folder / "data").symlink_to(played.place.folder / "data")
+
+    def submitted() -> list[str]:
+        return [player["submission"] for player in place.state["players"]]
+
+    def interrupted_by(number: int) -> int:
+        place.log.unlink(missing_ok=True)
+        with place.running("--exit") as process:
+            until(lambda: place.printed("have submitted"), seconds=120, what="the submissions")
+            code = end(process, number, seconds=60)
+        until(lambda: place.left() == [], seconds=60, what="the end of all processes")
+        return code
+
     with place.running("--exit") as process:
         until(lambda: place.printed("have submitted"), seconds=120, what="the submissions")
-        time.sleep(3.0)  # agents are being tried
-        code = end(process, number, seconds=60)
-    assert code == (-9 if number is signal.SIGKILL else 130)
+        until(lambda: any("agent.py" in command_of(pid) for pid in place.left()), seconds=120, what="an agent")
+        end(process, signal.SIGKILL)
     until(lambda: place.left() == [], seconds=60, what="the end of all processes")
-    if number is signal.SIGINT:
-        before = [player["submission"] for player in place.state["players"]]
-        again = place.run("demo", "--exit")
-        assert again.returncode == 0, again.stdout + again.stderr
-        assert [player["submission"] for player in place.state["players"]] == before, "nothing is handed in twice"
-        assert again.stdout.count("replayed") == 4
-
-
-def test_a_server_that_dies_is_told_with_its_last_words(tmp_path, played):
-    place = Place(tmp_path / "place")
-    (place.folder / "data").symlink_to(played.place.folder / "data")
+    first = submitted()
+    assert len(first) == len(AGENTS)
     with place.running("--exit") as process:
-        until(lambda: place.printed("have submitted"), seconds=120, what="the submissions")
-        (server,) = (pid for pid in place.left() if "serve" in command_of(pid))
+        (server,) = until(lambda: [pid for pid in place.left() if "serve" in command_of(pid)], what="the server")
         os.kill(server, signal.SIGKILL)
         assert process.wait(timeout=60) == 2
     assert "The server ended with -9" in place.log.read_text()
     until(lambda: place.left() == [], seconds=60, what="the end of all processes")
+    assert interrupted_by(signal.SIGTERM) == 130
+    assert interrupted_by(signal.SIGINT) == 130
+    done = place.run("demo", "--exit")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("replayed") == 4
+    assert submitted() == first, "nothing is handed in twice"
 
 
 def damaged_memory(home: Path) -> None:
