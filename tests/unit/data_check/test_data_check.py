@@ -247,8 +247,9 @@ def test_half_of_a_pair_is_said(tmp_path: Path, glb: bytes) -> None:
 
 def test_missing_batches_are_named(tmp_path: Path, glb: bytes) -> None:
     make_lhvln(tmp_path, glb)
-    (note,) = only(check_data(tmp_path)).findings
-    assert note.kind is Kind.NOTE
+    scenes, note = only(check_data(tmp_path)).findings
+    assert {scenes.kind, note.kind} == {Kind.NOTE}
+    assert "not looked for: --scenes FOLDER" in scenes.text
     assert "batch_1" in note.text
     assert "batch_6" not in note.text
 

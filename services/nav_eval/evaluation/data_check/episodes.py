@@ -60,8 +60,11 @@ def check_episodes(collection: Collection, files: EpisodeFiles, *, sample: int |
     collection.count("splits")
     collection.count("episodes read" if sample else "episodes", len(loaded))
     _companions(collection, files, split)
+    ids = sorted({episode.scene_id for episode in loaded})
     if scenes is not None:
-        _scenes(collection, files, sorted({episode.scene_id for episode in loaded}), scenes)
+        _scenes(collection, files, ids, scenes)
+    elif files.format != "sqa3d":  # its questions are answered and scored without the scans
+        collection.note(files.path, f"names {_some(ids)}, not looked for: --scenes FOLDER says where they should be.")
 
 
 def check_batches(collection: Collection) -> None:
@@ -93,8 +96,11 @@ def _scenes(collection: Collection, files: EpisodeFiles, ids: Sequence[str], roo
         except SceneError:
             absent.append(scene_id)
     if absent:
-        named = ", ".join(absent[:_MOST_SCENES_NAMED]) + (" …" if len(absent) > _MOST_SCENES_NAMED else "")
-        collection.missing(files.path, f"{len(absent)} of {len(ids)} scenes are not under {root}: {named}.")
+        collection.missing(files.path, f"{len(absent)} of {len(ids)} scenes are not under {root}: {_some(absent)}.")
+
+
+def _some(scenes: Sequence[str]) -> str:
+    return ", ".join(scenes[:_MOST_SCENES_NAMED]) + (" …" if len(scenes) > _MOST_SCENES_NAMED else "")
 
 
 def _sqa3d(folder: Path, names: Sequence[str]) -> Iterator[EpisodeFiles]:
