@@ -25,7 +25,7 @@ from nav_eval_gateway.pages.standing import ROWS, Standing, Wish
 from nav_eval_gateway.pages.words import LANGUAGES, Words, catalogue, chosen_language, refusals, words
 from nav_eval_store.boards import Board, Cell, Column, Row
 from nav_eval_store.errors import Conflict
-from nav_eval_store.lifecycle import State
+from nav_eval_store.lifecycle import JobKind, State
 from nav_eval_store.models import TeamKind, Visibility
 
 FOLDER = Path(pages.__file__).parent
@@ -68,6 +68,11 @@ def test_no_word_is_left_over() -> None:
     together = (*prefixes(), *of_values, "refusal.", "field.", "cause.", "advice.", "upload.js.", "column.")
     unused = {key for key in catalogue("en") if not key.startswith(together)} - used_keys()
     assert {key for key in unused if not key.endswith(".one")} == set()
+
+
+@pytest.mark.parametrize("kind", JobKind)
+def test_every_kind_of_job_has_a_name(kind: JobKind) -> None:
+    assert all(f"job.{kind}" in catalogue(language) for language in LANGUAGES)
 
 
 @pytest.mark.parametrize("state", State)
