@@ -147,3 +147,16 @@ def test_only_beginnings_and_endings_are_told(here) -> None:
         env.step(np.array([2, 2]))
         told.append([(len(reply.ended), len(reply.began)) for reply in env._workers.collect()])
     assert told == [[], [], [(2, 0)], [(0, 2)], []]
+
+
+def test_continuous_actions_travel_too(here) -> None:
+    env = here("task.actions=[{name: stop}, {name: velocity_control}]", num_envs=2, sensors=["pose"])
+    assert env.action_space.shape == (2, 3)
+    first, _ = env.reset(seed=0)
+    ahead_and_stop = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]], np.float32)
+    observations, *_ = env.step(ahead_and_stop)
+    moved = [not np.array_equal(a, b) for a, b in zip(first["pose"], observations["pose"], strict=True)]
+    assert moved == [True, False]
+    _, _, terminated, _, _ = env.step(ahead_and_stop)  # LH-VLN: a stop for each of two sub-tasks
+    assert terminated.tolist() == [False, True]
+    env.close()
