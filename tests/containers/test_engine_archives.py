@@ -188,7 +188,7 @@ def test_what_a_killed_worker_left_is_found(engine: DockerEngine, runtime: Docke
 def test_weights_are_kept_once_read_only_and_dropped_when_long_unused(
     engine: DockerEngine, runtime: DockerRuntime, tmp_path: Path
 ) -> None:
-    archive = tar([File("model/weights.bin", b"1234")])
+    archive = tar([File("model/weights.bin", b"1234\n")])
     digest = f"sha256:{'7' * 64}"
     assert runtime.find_weights(digest) is None
     weights = runtime.admit_weights(io.BytesIO(archive), digest=digest)

@@ -21,6 +21,7 @@ from nav_eval.agents.process import OUT_OF_MEMORY
 from nav_eval.causes import Cause
 from nav_eval.evaluation.shard_protocol import LONGEST_MESSAGE, Message, decode_message
 from nav_eval_worker.runtime.base import AgentEnd, Pair, Usage
+from nav_eval_worker.runtime.containers.frames import STANDARD_ERROR, frames
 from nav_eval_worker.runtime.logs import CappedLog
 
 SIMULATOR_LOG = 64 << 10
@@ -102,15 +103,13 @@ class DockerPair(Pair):
         on_error: Callable[[bytes], None],
         at_end: Callable[[], None] = lambda: None,
     ) -> threading.Thread:
-        frames = self._streams.attach(str(container.id), stdout=True, stderr=True, stream=True, demux=True)
+        wanted = {"stdout": 1, "stderr": 1, "stream": 1}
+        connection = self._streams.attach_socket(str(container.id), params=wanted)
 
         def pump() -> None:
             try:
-                for output, error in frames:
-                    if output:
-                        on_output(output)
-                    if error:
-                        on_error(error)
+                for stream, data in frames(connection):
+                    (on_error if stream == STANDARD_ERROR else on_output)(data)
             except _TROUBLE as trouble:  # the engine is gone, and with it the pair: a stream that has no end
                 self._simulator_log.write(f"\n{type(trouble).__name__}: {trouble}\n".encode())
             finally:
