@@ -97,7 +97,11 @@ class Hold:
         self._shop.insist(lambda session: leases.heartbeat(session, self.lease, patience=patience, used=self._used()))
 
     def _used(self) -> Used:
-        return self._spent.and_then(self._measure())
+        try:
+            return self._spent.and_then(self._measure())
+        except Exception as error:  # noqa: BLE001 - no job is lost because something could not be measured
+            log.warning("Cannot measure %s: %s", self.lease.job_id, error)
+            return self._spent
 
     @contextmanager
     def guarding(self, stop: Callable[[], None], *, measure: Callable[[], Used] = Used) -> Iterator[None]:

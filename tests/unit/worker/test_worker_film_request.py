@@ -1,5 +1,6 @@
 """A film that somebody asked for is made of one episode; what cannot be made is not tried again and again."""
 
+import time
 from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
@@ -91,6 +92,26 @@ def test_a_worker_that_stops_leaves_it_to_another(stack: Stack, make_shop: Any) 
     assert state(stack, submission, "d") is FilmState.WAITING
     assert do_next(other)
     assert other.blobs.exists(places.film(submission, "d"))
+
+
+def test_a_job_is_kept_when_nothing_can_be_measured(stack: Stack, make_shop: Any) -> None:
+    from nav_eval_store import leases
+    from nav_eval_store.using import Used
+    from nav_eval_worker.holding import Hold
+
+    def broken() -> Used:
+        raise OSError("no such cgroup")
+
+    shop = make_shop()
+    stack.submit(stack.team("ada"))
+    lease = stack.database.run(lambda session: leases.claim_next(session, "w1"))
+    assert lease is not None
+    with Hold(shop, lease) as hold, hold.guarding(lambda: None, measure=broken):
+        hold.spend(Used(2.0, None))
+        time.sleep(1.2)  # two signs of life
+        hold.check()
+        with stack.database.read() as session:
+            assert leases.is_held(session, lease)
 
 
 def test_what_an_agent_uses_is_known_before_the_score(stack: Stack, make_shop: Any) -> None:
