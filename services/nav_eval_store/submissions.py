@@ -125,7 +125,9 @@ def refuse_closed(session: Session, phase: Phase) -> None:
             "The phase {title} closed at {closes_at:%Y-%m-%d %H:%M} UTC.", title=title, closes_at=phase.closes_at
         )
     if phase.paused_at is not None:
-        raise PhaseNotOpen("The phase {title} is paused: {reason}.", title=title, reason=phase.paused_reason or "…")
+        if not phase.paused_reason:
+            raise PhaseNotOpen("The phase {title} is paused; the organiser will say why.", title=title)
+        raise PhaseNotOpen("The phase {title} is paused: {reason}.", title=title, reason=phase.paused_reason)
 
 
 def _refuse_team(team: Team, phase: Phase) -> None:
