@@ -71,17 +71,22 @@ def _houses(folder: Path, pyrender: Path | None) -> dict[str, object]:
 
 
 def _growth(folder: Path) -> dict[str, object]:
-    """The same views in a building with more rooms, and in the same rooms cut finer."""
+    """The same views in a building with more rooms, in the same rooms cut finer, and where round things are rounder."""
     small = building(rooms=8)
     poses = _poses(folder, small)
+    grown = {
+        "rooms": building(rooms=120),
+        "finer": building(rooms=8, cuts=2),
+        "rounder": building(rooms=8, detail=4),
+    }
     files = {}
-    for name, scene in (("small", small), ("rooms", building(rooms=120)), ("finer", building(rooms=8, cuts=2))):
+    for name, scene in {"small": small, **grown}.items():
         files[name] = folder / f"{name}.glb"
         write_glb(scene, files[name])
     figures: dict[str, object] = {}
     with ExitStack() as stack:
         peers = {name: stack.enter_context(_peer("ours", file, poses)) for name, file in files.items()}
-        for name in ("rooms", "finer"):
+        for name in grown:
             pairs = [
                 (peers[name].block("rgb+depth", start)["cpu_ms"], peers["small"].block("rgb+depth", start)["cpu_ms"])
                 for start in _starts()
