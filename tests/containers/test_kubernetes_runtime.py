@@ -231,7 +231,7 @@ def test_a_run_is_checked_and_filmed_by_a_pod_without_an_agent(
         again = ReplayWork(run=uuid.uuid4().hex, worker="tester", folder=run, purpose=purpose, episodes=episodes)
         with runtime.replay(again) as simulation:
             said = [message for message in simulation.messages() if not isinstance(message, Beat)]
-            assert said[-1] == Ended(), simulation.simulator_log().decode()
+            assert said[-1:] == [Ended()], simulation.simulator_log().decode()
         assert isinstance(said[0], kind)
         assert not isinstance(said[0], Checked) or said[0].equal
     assert cluster.pods == {}

@@ -249,7 +249,7 @@ async def _bridge(socket: WebSocket, engine: DockerEngine, container: Container)
     """Frames of the engine's attachment as frames of Kubernetes', both ways."""
     client = docker.APIClient(base_url=engine.url, timeout=None)  # type: ignore[arg-type]
     asked = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
-    attachment = client.attach_socket(str(container.id), params=asked)
+    attachment = await asyncio.to_thread(client.attach_socket, str(container.id), params=asked)
     raw: sockets.socket = attachment._sock  # type: ignore[attr-defined]
     raw.settimeout(None)
 

@@ -143,8 +143,8 @@ def packed(order: bytes, *, folder: Path | None = None) -> bytes:
     """An order, and a run that goes with it, as the simulator's container unpacks it."""
     target = io.BytesIO()
     with tarfile.open(fileobj=target, mode="w") as archive:
-        if folder is not None:
-            archive.add(folder, arcname=".", filter=_readable)
+        for file in sorted(folder.iterdir()) if folder is not None else ():  # not the folder: it is the cluster's
+            archive.add(file, arcname=file.name, filter=_readable)
         header = tarfile.TarInfo(ORDER_FILE)
         header.size, header.mode = len(order), 0o444
         archive.addfile(header, io.BytesIO(order))

@@ -2,24 +2,20 @@
 
 import ssl
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
-from websockets.exceptions import WebSocketException
-from websockets.sync.client import ClientConnection, connect
-from websockets.typing import Subprotocol
 
 from nav_eval_worker.runtime.base import RuntimeUnavailable
+from nav_eval_worker.runtime.pods import attachment
+from nav_eval_worker.runtime.pods.attachment import Attachment
 from nav_eval_worker.runtime.pods.settings import KubernetesSettings
 
 SECONDS = 30.0
-PROTOCOL = Subprotocol("v4.channel.k8s.io")
-STDIN, STDOUT, STDERR = 0, 1, 2
-PIECE = 32 << 10
 Pod = dict[str, Any]
-TROUBLE = (httpx.HTTPError, httpx.StreamError, WebSocketException, OSError)
+TROUBLE = (httpx.HTTPError, httpx.StreamError, *attachment.TROUBLE)
 
 
 class Cluster:
@@ -66,19 +62,12 @@ class Cluster:
                 raise OSError(f"no log of {name}: {answer.status_code} {answer.read()[:300]!r}")
             yield from answer.iter_bytes()
 
-    def attach(self, name: str, container: str) -> "Attachment":
+    def attach(self, name: str, container: str) -> Attachment:
         """A container's standard input and output."""
         place = f"{self._pods}/{name}/attach?container={container}&stdin=1&stdout=1&stderr=1"
-        opening = connect(
-            f"ws{self._address.removeprefix('http')}{place}",
-            ssl=self._trust if self._address.startswith("https:") else None,
-            additional_headers={"Authorization": f"Bearer {_read(self._account / 'token')}"},
-            subprotocols=[PROTOCOL],
-            open_timeout=SECONDS,
-            max_size=None,
-            proxy=None,
-        )
-        return Attachment(opening)
+        url, token = f"ws{self._address.removeprefix('http')}{place}", _read(self._account / "token")
+        with clusters_fault():
+            return Attachment(url, trust=self._trust, token=token, seconds=SECONDS)
 
     def _ask(self, method: str, place: str, *, missing: bool = False, **what: Any) -> Pod | None:  # noqa: ANN401
         with clusters_fault():
@@ -89,28 +78,6 @@ class Cluster:
                 raise OSError(f"{method} {place} is answered with {answer.status_code}: {answer.text[:500]}")
             found: Pod = answer.json()
             return found
-
-
-class Attachment:
-    """Two ways through one connection; each frame begins with the number of its stream."""
-
-    def __init__(self, opening: AbstractContextManager[ClientConnection]) -> None:
-        self._open = ExitStack()
-        with clusters_fault():
-            self._connection = self._open.enter_context(opening)
-
-    def send(self, data: bytes) -> None:
-        with clusters_fault():
-            for start in range(0, len(data), PIECE):
-                self._connection.send(bytes([STDIN]) + data[start : start + PIECE])
-
-    def frames(self) -> Iterator[tuple[int, bytes]]:
-        for frame in self._connection:
-            if isinstance(frame, bytes) and frame:
-                yield frame[0], frame[1:]
-
-    def close(self) -> None:
-        self._open.close()
 
 
 class _Token(httpx.Auth):

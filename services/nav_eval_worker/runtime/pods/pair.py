@@ -15,7 +15,8 @@ from nav_eval.evaluation.shard_protocol import Message, decode_message
 from nav_eval_worker.runtime.base import AgentEnd, Pair, RuntimeUnavailable, Usage
 from nav_eval_worker.runtime.containers.pair import LOG_BYTES_PER_SECOND, SIMULATOR_LOG, Lines, ending
 from nav_eval_worker.runtime.logs import CappedLog
-from nav_eval_worker.runtime.pods.cluster import STDERR, STDOUT, TROUBLE, Attachment, Cluster, Pod
+from nav_eval_worker.runtime.pods.attachment import STDERR, STDOUT, Attachment
+from nav_eval_worker.runtime.pods.cluster import TROUBLE, Cluster, Pod, clusters_fault
 from nav_eval_worker.runtime.pods.spec import AGENT, SIMULATOR
 
 LOOK_SECONDS = 0.3
@@ -44,7 +45,8 @@ class PodPair(Pair):
         self._thread(self._listen, "simulator")
         if has_agent:
             self._agent_reader = self._thread(self._listen_to_agent, AGENT)
-        self._attachment.send(order)
+        with clusters_fault():
+            self._attachment.send(order)
 
     def messages(self) -> Iterator[Message]:
         for line in self._lines:
@@ -116,7 +118,7 @@ class PodPair(Pair):
     def _listen(self) -> None:
         assert self._attachment is not None
         try:
-            for stream, data in self._attachment.frames():
+            for stream, data in self._attachment.messages():
                 if stream == STDOUT:
                     self._lines.write(data)
                 elif stream == STDERR:
