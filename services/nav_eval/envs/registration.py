@@ -5,7 +5,7 @@ from types import MappingProxyType
 import gymnasium
 
 NAMESPACE = "NavEval"
-#: environment → the task that it plays
+#: environment → the task that is walked in it
 TASK_IDS = MappingProxyType(
     {
         "LHVLN": "lh_vln",
@@ -16,6 +16,8 @@ TASK_IDS = MappingProxyType(
         "Benchmark": None,  # whatever task the benchmark has, plug-ins included
     }
 )
+#: answered in one step rather than walked
+LOCALIZATION = f"{NAMESPACE}/Localization-v0"
 
 
 def register_envs() -> None:
@@ -30,3 +32,5 @@ def register_envs() -> None:
                 kwargs={"task": task},
                 disable_env_checker=True,  # it costs more than a step does; our tests check
             )
+    if LOCALIZATION not in gymnasium.registry:
+        gymnasium.register(id=LOCALIZATION, entry_point="nav_eval.envs.localization:LocalizationEnv")

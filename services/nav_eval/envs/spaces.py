@@ -145,7 +145,7 @@ class VelocityActions:
 def action_reader(task: TaskConfig, *, control: str | None = None) -> ActionReader:
     """`discrete` or `velocity` control; by default what the task has, discrete where it has both."""
     if not TASKS.get(task.type).uses_motion:
-        raise ConfigError(f"The task {task.type!r} is answered, not walked; it has no Gymnasium environment.")
+        raise ConfigError(f"The task {task.type!r} is answered, not walked: make NavEval/Localization-v0.")
     discrete = [action.name for action in task.actions if action.name != VELOCITY_CONTROL]
     velocity = task.action(VELOCITY_CONTROL)
     if control is None:

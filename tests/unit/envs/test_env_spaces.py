@@ -119,7 +119,7 @@ def test_a_task_with_both_kinds_of_control_chooses(task_benchmark) -> None:
         action_reader(task_benchmark("vln").task, control="velocity")
 
 
-def test_localization_is_no_environment(room_benchmark) -> None:
+def test_localization_has_an_environment_of_its_own(room_benchmark) -> None:
     with pytest.raises(ConfigError, match="answered, not walked"):
         action_reader(room_benchmark("demo_localization").task)
 
