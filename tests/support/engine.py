@@ -49,6 +49,7 @@ class DockerEngine:
         self._options = tuple(options)
         self._process: subprocess.Popen[bytes] | None = None
         self._client: docker.DockerClient | None = None
+        self._built: set[str] = set()
 
     @property
     def client(self) -> docker.DockerClient:
@@ -130,14 +131,15 @@ class DockerEngine:
         return done.stdout
 
     def build(self, *names: str, timeout: float = 1500) -> None:
-        """Make images as `deploy/airgap` does; what has not changed is taken from the last run.
+        """Make images as `deploy/airgap` does, once per session; what has not changed is taken from the last one.
 
         With NAV_EVAL_TEST_KEEP_IMAGES=1, images that are there are taken as they are: for working on tests.
         """
         if os.environ.get("NAV_EVAL_TEST_KEEP_IMAGES") == "1":
             names = tuple(name for name in names if not self.has_image(image_tag(name)))
-        if names:
-            self.run([str(AIRGAP / "build.sh"), *names], timeout=timeout)
+        if missing := [name for name in names if name not in self._built]:
+            self.run([str(AIRGAP / "build.sh"), *missing], timeout=timeout)
+            self._built.update(missing)
 
     def put_data(self, volume: str, folder: Path) -> None:
         """The files of a folder in a volume, where simulators look for scenes and episodes."""
