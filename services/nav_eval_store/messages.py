@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 QUEUE = "nav_eval"
 FILES = "filesystem://"
 REDIS = ("redis://", "rediss://", "redis+socket://", "sentinel://")
-KEEPALIVE = {socket.TCP_KEEPIDLE: 10, socket.TCP_KEEPINTVL: 5, socket.TCP_KEEPCNT: 3}
-"""One who listens notices within half a minute that the broker's network is gone."""
+_TIMES = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3}
+KEEPALIVE = {getattr(socket, name): value for name, value in _TIMES.items() if hasattr(socket, name)}
+"""One who listens notices within half a minute that the broker's network is gone; not every system has all of these."""
 ANSWER_SECONDS = 2.0
 """How long one who only sends waits for the broker."""
 
