@@ -1,8 +1,12 @@
 """Agents' images and weights in a real registry: pushed as checked, found by any worker, never sent twice."""
 
 import io
+from base64 import b64encode
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
+from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
@@ -116,6 +120,43 @@ def test_an_image_without_its_layers_is_refused(registry: Registry) -> None:
 def test_without_the_password_the_trouble_is_ours(url: str, login: tuple[str, str] | None) -> None:
     with pytest.raises(RuntimeUnavailable, match="401"):
         Registry(url, REPOSITORY, login=login).check()
+
+
+class TokenRegistry(BaseHTTPRequestHandler):
+    """Asks for a token as large registries do, and gives one for a password."""
+
+    def do_GET(self) -> None:
+        if self.path.startswith("/token?"):
+            asked = parse_qs(urlsplit(self.path).query)
+            basic = f"Basic {b64encode(':'.join(LOGIN).encode()).decode()}"
+            knows = self.headers["Authorization"] == basic and asked == {"service": ["us"], "scope": ["push"]}
+            self.answer(200 if knows else 403, b'{"token": "abc"}')
+        elif self.headers["Authorization"] == "Bearer abc":
+            self.answer(200, b"{}")
+        else:
+            self.answer(401, b"{}")
+
+    def answer(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        if status == 401:
+            realm = f"http://{self.headers['Host']}/token"
+            self.send_header("WWW-Authenticate", f'Bearer realm="{realm}",service="us",scope="push"')
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_a_registry_may_ask_for_a_token() -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), TokenRegistry) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/x"
+        Registry(url, REPOSITORY, login=LOGIN).check()
+        with pytest.raises(RuntimeUnavailable, match="403"):
+            Registry(url, REPOSITORY, login=("worker", "wrong")).check()
+        server.shutdown()
 
 
 def test_a_registry_that_is_away_is_our_trouble() -> None:
