@@ -12,7 +12,8 @@ from nav_eval.causes import Cause
 from nav_eval.config import BenchmarkConfig
 from nav_eval.config.schema.competition import LimitsConfig
 from nav_eval.errors import ConfigError
-from nav_eval_worker.runtime.base import Image, RuntimeUnavailable, ShardWork, Weights
+from nav_eval.evaluation.shard_protocol import Purpose
+from nav_eval_worker.runtime.base import Image, ReplayWork, RuntimeUnavailable, ShardWork, Weights
 from nav_eval_worker.runtime.containers import cells, seccomp
 from nav_eval_worker.runtime.containers.engine import missing_walls
 from nav_eval_worker.runtime.containers.pair import Lines, ending
@@ -56,6 +57,17 @@ def test_both_cells_have_the_same_walls(
     assert {limit["Name"] for limit in cell["ulimits"]} == {"nofile", "core"}
     assert cell["log_config"]["Config"] == {"max-size": "1m", "max-file": "2"}
     assert not {"pid_mode", "userns_mode", "cap_add", "devices", "volumes", "ports", "extra_hosts"} & set(cell)
+
+
+def test_a_replay_has_the_walls_of_a_simulator_and_nothing_of_a_team(work: Callable[..., ShardWork]) -> None:
+    again = ReplayWork(run="r1", worker="w", folder=Path(), purpose=Purpose.CHECK)
+    cell, simulator = cells.replayer(again, SETTINGS), cells.simulator(work(), SETTINGS)
+    own = {"name", "labels", "command", "mounts", "log_config"}
+    assert {key: cell[key] for key in cell.keys() - own} == {key: simulator[key] for key in simulator.keys() - own}
+    seen = {mount["Target"]: mount["ReadOnly"] for mount in cell["mounts"]}
+    assert seen == {"/order": False, "/prepared": True, "/srv/nav-eval/data": True}
+    assert cell["labels"]["nav-eval.run"] == "r1"
+    assert cell["log_config"]["Type"] == "none"
 
 
 def test_limits_are_those_of_the_phase(work: Callable[..., ShardWork]) -> None:
