@@ -21,7 +21,6 @@ from nav_eval.envs.rollout import NeedsReset, Rollout
 from nav_eval.envs.spaces import action_reader, observation_space
 from nav_eval.errors import ConfigError
 from nav_eval.evaluation.episodes import load_episodes
-from nav_eval.evaluation.generation import ensure_generated
 from nav_eval.simulator.base import Observations, Places, SimulatorSetup
 from nav_eval.simulator.sensors import SensorValue, TextValue
 
@@ -61,7 +60,7 @@ class NavEnv(gymnasium.Env[Observed, Any]):
         self.render_mode = render_mode
         self.benchmark = open_benchmark(benchmark, task=task, overrides=overrides)
         cache = Path(cache) if cache else cache_folder()
-        ensure_generated(self.benchmark, cache=cache)
+        provide_data(self.benchmark, cache=cache)
         self.episodes: TaskDataset = load_episodes(self.benchmark)
         self.observation_space: spaces.Dict = observation_space(self.benchmark, self.episodes, sensors=sensors)
         self.actions = action_reader(self.benchmark.task, control=control)
@@ -184,3 +183,12 @@ def open_benchmark(
     if task is not None and config.task.type != task:
         raise ConfigError(f"This environment plays {task!r}; the benchmark {config.name!r} is {config.task.type!r}.")
     return config
+
+
+def provide_data(benchmark: BenchmarkConfig, *, cache: Path) -> None:
+    """Make what the benchmark generates, if it is not there; every worker process looks, hardly one needs the maker."""
+    wanted = benchmark.dataset.data_path
+    if benchmark.dataset.generate is not None and wanted is not None and not Path(wanted).exists():
+        from nav_eval.evaluation.generation import ensure_generated
+
+        ensure_generated(benchmark, cache=cache)

@@ -14,13 +14,12 @@ from nav_eval.cache import cache_folder
 from nav_eval.config import BenchmarkConfig
 from nav_eval.dataset.dataset import TaskDataset
 from nav_eval.dataset.episode import Episode
-from nav_eval.envs.env import Info, Observed, open_benchmark
+from nav_eval.envs.env import Info, Observed, open_benchmark, provide_data
 from nav_eval.envs.playlist import Order, Playlist
 from nav_eval.envs.rollout import NeedsReset
 from nav_eval.envs.spaces import NoSuchAction, sensor_space
 from nav_eval.errors import ConfigError
 from nav_eval.evaluation.episodes import load_episodes
-from nav_eval.evaluation.generation import ensure_generated
 from nav_eval.scene.navigation import OpenPlane
 from nav_eval.tasks.build import build_task
 from nav_eval.tasks.localization import METRIC_FRAME, LocalizationProgress
@@ -53,7 +52,7 @@ class LocalizationEnv(gymnasium.Env[Observed, NDArray[np.float32]]):
         if not 1 <= guesses <= MOST_GUESSES:
             raise ConfigError(f"guesses is {guesses}; a localization answer has 1 to {MOST_GUESSES}.")
         self.benchmark = open_benchmark(benchmark, task=task, overrides=overrides)
-        ensure_generated(self.benchmark, cache=Path(cache) if cache else cache_folder())
+        provide_data(self.benchmark, cache=Path(cache) if cache else cache_folder())
         self.episodes: TaskDataset = load_episodes(self.benchmark)
         self._sensor = next(name for name, s in self.benchmark.sensors().items() if s.kind == "instruction")
         config = self.benchmark.sensors()[self._sensor]

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nav_eval.cache import cache_folder
 from nav_eval.config import BenchmarkConfig
-from nav_eval.envs.env import NavEnv, open_benchmark
+from nav_eval.envs.env import NavEnv, open_benchmark, provide_data
 from nav_eval.envs.playlist import Order, Playlist
 from nav_eval.envs.rewards import RewardOptions
 from nav_eval.envs.rollout import NeedsReset
@@ -28,7 +28,6 @@ from nav_eval.envs.vector.messages import Began, Command, Ended, Start
 from nav_eval.envs.vector.workers import Workers
 from nav_eval.errors import ConfigError
 from nav_eval.evaluation.episodes import load_episodes
-from nav_eval.evaluation.generation import ensure_generated
 
 Batch = dict[str, Any]
 Stepped = tuple[Batch, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]
@@ -57,7 +56,7 @@ class NavVectorEnv(VectorEnv[Batch, ArrayLike, NDArray[Any]]):
     ) -> None:
         config = open_benchmark(benchmark, task=task, overrides=overrides)
         cache = Path(cache) if cache else cache_folder()
-        ensure_generated(config, cache=cache)
+        provide_data(config, cache=cache)
         episodes = load_episodes(config)
         Playlist(episodes, order=order)  # refuses a wrong order here rather than in every worker
         self.num_envs = _at_least_one("num_envs", num_envs)
