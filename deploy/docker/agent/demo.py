@@ -14,7 +14,7 @@ import sys
 import tarfile
 import tempfile
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from nav_eval_sdk.client import API, ChallengeClient
 from nav_eval_sdk.submitting import submit, watch
@@ -30,12 +30,18 @@ def main(server: str, competition: str, phase: str) -> int:
         archive = pack_self(Path(scratch) / "agent.tar")
         submission = submit(client, str(archive), competition=competition, phase=phase, name="example agent")
     result = watch(client, submission.submission_id)
-    board = client.leaderboard(competition, phase)
-    columns = board["columns"]
-    print("\t".join(["rank", "team", *map(str, columns)]))
-    for row in board["rows"]:
-        print("\t".join([str(row["rank"]), row["team"], *(f"{row['scores'].get(c, 0.0):.3f}" for c in columns)]))
+    print(table(client.leaderboard(competition, phase)))
     return 0 if result.status == "completed" else 1
+
+
+def table(board: dict[str, Any]) -> str:
+    """The leaderboard, for a terminal."""
+    lines = [["rank", "team", *board["columns"]]]
+    for row in board["rows"]:
+        scores = (row["scores"].get(column) for column in board["columns"])
+        lines.append([str(row["rank"]), row["team"], *("-" if score is None else f"{score:.3f}" for score in scores)])
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
 
 
 def register(server: str, competition: str) -> str:

@@ -145,3 +145,9 @@ def test_a_worker_is_healthy_while_it_leaves_its_mark(tmp_path: Path, age: float
     script = ROOT / "deploy" / "docker" / "worker" / "healthy.py"
     environment = {"NAV_EVAL_HOME": str(tmp_path), "NAV_EVAL_WORKER_NAME": "w1"}
     assert subprocess.run([sys.executable, "-I", "-S", str(script)], env=environment, check=False).returncode == code
+
+
+def test_the_demo_prints_a_board_that_can_be_read() -> None:
+    board = {"columns": ["sr", "ne"], "rows": [{"rank": 1, "team": "Team demo-1", "scores": {"sr": 0.5, "ne": None}}]}
+    printed = runpy.run_path(str(ROOT / "deploy" / "docker" / "agent" / "demo.py"))["table"](board)
+    assert printed.splitlines() == ["rank  team         sr     ne", "1     Team demo-1  0.500  -"]
