@@ -96,7 +96,7 @@ def _end_all(pid: int) -> int | None:
     """Kill every descendant until there is none; the command's own exit code."""
     code = None
     while True:
-        for descendant in _descendants(os.getpid()):
+        for descendant in descendants(os.getpid()):
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(descendant, signal.SIGKILL)
         try:
@@ -109,7 +109,8 @@ def _end_all(pid: int) -> int | None:
             time.sleep(0.005)
 
 
-def _descendants(ancestor: int) -> list[int]:
+def descendants(ancestor: int) -> list[int]:
+    """All that it started, and all that those started."""
     parents = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():

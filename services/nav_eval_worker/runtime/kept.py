@@ -83,6 +83,13 @@ class Kept:
             return self._read_end()
         return None
 
+    def so_far(self) -> End:
+        """What it and all that it started have used, while they run."""
+        processes = [Path("/proc", str(pid)) for pid in keeper.descendants(self._keeper.pid)]
+        used = [found for process in processes if (found := _used(process)) is not None]
+        cpu, memory = [cpu for cpu, _ in used], [memory for _, memory in used]
+        return End(code=None, cpu_seconds=sum(cpu), memory_bytes=max(memory)) if used else End(code=None)
+
     def stop(self, *, at_once: bool = False) -> End:
         """End it and all that it started; does nothing the second time."""
         with self._lock:
@@ -105,3 +112,14 @@ class Kept:
                 self._end = End(code=last.get("code"), cpu_seconds=last.get("cpu"), memory_bytes=last.get("memory"))
                 self._status.close()
             return self._end
+
+
+def _used(process: Path) -> tuple[float, int] | None:
+    """Seconds (also of children it has waited for) and most bytes of a process; None when it is gone."""
+    try:
+        fields = (process / "stat").read_text().rpartition(")")[2].split()
+        status = dict(line.split(":", 1) for line in (process / "status").read_text().splitlines())
+    except OSError:
+        return None
+    ticks = sum(int(field) for field in fields[11:15])
+    return ticks / os.sysconf("SC_CLK_TCK"), int(status.get("VmHWM", "0 kB").split()[0]) << 10

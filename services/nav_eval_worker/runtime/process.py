@@ -278,8 +278,10 @@ class ProcessPair(Pair):
         return self._simulator_log.last_words(SIMULATOR_LOG)
 
     def usage(self) -> Usage:
-        end = None if self.agent is None else self.agent.wait(0.0)
-        return Usage() if end is None else Usage(cpu_seconds=end.cpu_seconds, memory_bytes=end.memory_bytes)
+        if self.agent is None:
+            return Usage()
+        end = self.agent.wait(0.0) or self.agent.so_far()
+        return Usage(cpu_seconds=end.cpu_seconds, memory_bytes=end.memory_bytes)
 
     def stop(self) -> None:
         self._stopped.set()

@@ -90,6 +90,21 @@ def test_a_program_that_is_not_there_is_told_at_once() -> None:
         Kept(["no-such-program"], environment={"PATH": "/usr/bin:/bin"})
 
 
+def test_usage_is_known_while_the_family_runs() -> None:
+    burn = "x = bytearray(80_000_000); sum(range(10**7)); print('done', flush=True); __import__('time').sleep(1000)"
+    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {burn!r}])"
+    kept = Kept([sys.executable, "-c", parent], environment=dict(os.environ))
+    try:
+        assert kept.output.readline() == b"done\n"
+        used = kept.so_far()
+        assert used.cpu_seconds is not None
+        assert used.cpu_seconds > 0.05
+        assert used.memory_bytes is not None
+        assert used.memory_bytes > 80_000_000
+    finally:
+        kept.stop(at_once=True)
+
+
 def test_usage_counts_the_whole_family() -> None:
     burn = (
         "import subprocess, sys; subprocess.run([sys.executable, '-c', 'x = bytearray(80_000_000); sum(range(10**7))'])"
