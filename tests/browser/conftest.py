@@ -3,7 +3,6 @@
 import json
 import os
 import random
-import shutil
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -22,9 +21,9 @@ from support.browser import Window, World
 from support.challenge import TEST, line
 from support.gateway import PASSWORD, gateway_settings, serving
 from support.site import EPISODES, HOSTILE, Site, long_replay, outcome
+from support.tools import program
 
 CRASH = {"status": "failed", "cause": "agent_crash", "detail": "exit code 139"}
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 TEAMS = ("Wanderers", "Ants of Ithaca", "迷路的猫", "Deep Compass", "kitchen-first", HOSTILE[:60])
 
 
@@ -82,13 +81,9 @@ def _people(site: Site) -> UUID:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    if CHROMIUM is None:
-        message = "Chromium is not installed (Debian: apt-get install chromium)"
-        if os.environ.get("CI") == "true":
-            pytest.fail(message)
-        pytest.skip(message)
+    binary = program("chromium", package="chromium")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=binary, args=["--no-sandbox"])
         yield browser
         browser.close()
 

@@ -21,19 +21,16 @@ from pathlib import Path
 import psycopg2
 import pytest
 
+from support.tools import absent, install
+
 PARENT_DEATH_SIGNAL = 1  # prctl's PR_SET_PDEATHSIG
 START_SECONDS = 30.0
 
 
 def server_binaries() -> Path:
     """The folder of `postgres` and `initdb`; installed when that is possible, else the tests are skipped."""
-    found = _find() or _install()
-    if found is None:
-        message = "PostgreSQL is not installed (Debian: apt-get install postgresql)"
-        if os.environ.get("CI") == "true":
-            pytest.fail(message)
-        pytest.skip(message)
-    return found
+    found = _find() or (_find() if install("postgresql") else None)
+    return found or absent("PostgreSQL is not installed (Debian: apt-get install postgresql)")
 
 
 def _find() -> Path | None:
@@ -41,15 +38,6 @@ def _find() -> Path | None:
     on_path = shutil.which("postgres")
     candidates = [*reversed(folders), *([Path(on_path).resolve().parent] if on_path else [])]
     return next((folder for folder in candidates if (folder / "initdb").exists()), None)
-
-
-def _install() -> Path | None:
-    if os.geteuid() != 0 or shutil.which("apt-get") is None:
-        return None
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    command = ["apt-get", "install", "-y", "-q", "--no-install-recommends", "postgresql"]
-    subprocess.run(command, env=environment, check=False)
-    return _find()
 
 
 class PostgresServer:

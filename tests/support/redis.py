@@ -1,6 +1,5 @@
 """A private Redis server for tests, with its own port and folder, which can be stopped, restarted and emptied."""
 
-import os
 import shutil
 import socket
 import subprocess
@@ -11,34 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from support.tools import program
+
 START_SECONDS = 20.0
-
-
-def server_program() -> str:
-    """The path of `redis-server`; installed when that is possible, else the tests are skipped."""
-    found = shutil.which("redis-server") or _install()
-    if found is None:
-        message = "Redis is not installed (Debian: apt-get install redis-server)"
-        if os.environ.get("CI") == "true":
-            pytest.fail(message)
-        pytest.skip(message)
-    return found
-
-
-def _install() -> str | None:
-    if os.geteuid() != 0 or shutil.which("apt-get") is None:
-        return None
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    command = ["apt-get", "install", "-y", "-q", "--no-install-recommends", "redis-server"]
-    subprocess.run(command, env=environment, check=False)
-    return shutil.which("redis-server")
 
 
 class RedisServer:
     """One server. What it holds survives a restart unless it is lost on purpose."""
 
     def __init__(self) -> None:
-        self._program = server_program()
+        self._program = program("redis-server", package="redis-server")
         self.folder = Path(tempfile.mkdtemp(prefix="nav-eval-redis-"))
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))

@@ -1,6 +1,5 @@
 """A real OCI registry for tests: Debian's docker-registry, on the loopback, in a folder of its own."""
 
-import shutil
 import socket
 import subprocess
 import time
@@ -9,9 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
-import pytest
 
-from support.engine import ROOT
+from support.tools import program
 
 CONFIG = """
 version: 0.1
@@ -29,10 +27,7 @@ AUTH = 'auth: {{htpasswd: {{realm: tests, path: "{file}"}}}}'
 @contextmanager
 def running_registry(folder: Path, *, locked: bool = False) -> Iterator[str]:
     """Its address, http://127.0.0.1:PORT; if `locked`, for those who know LOGIN."""
-    if shutil.which("docker-registry") is None:
-        done = subprocess.run([str(ROOT / "deploy" / "host-packages.sh"), "docker-registry"], check=False)
-        if done.returncode:
-            pytest.skip("docker-registry cannot be installed here")
+    registry = program("docker-registry", package="docker-registry")
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = int(probe.getsockname()[1])
     (folder / "htpasswd").write_text(HTPASSWD)
@@ -41,7 +36,7 @@ def running_registry(folder: Path, *, locked: bool = False) -> Iterator[str]:
     url = f"http://127.0.0.1:{port}"
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
-            ["docker-registry", "serve", str(folder / "registry.yml")], stdout=log, stderr=log, cwd=folder
+            [registry, "serve", str(folder / "registry.yml")], stdout=log, stderr=log, cwd=folder
         )
     try:
         _wait_for(url, folder / "log")

@@ -2,8 +2,6 @@
 
 import itertools
 import json
-import os
-import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -11,8 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 from websockets.sync.client import ClientConnection, connect
+
+from support.tools import program
 
 FLAGS = [
     "--headless",
@@ -24,19 +23,6 @@ FLAGS = [
     "--remote-debugging-port=0",
     "--window-size=1280,900",
 ]
-
-
-def browser_binary() -> str:
-    """Chromium; installed if we may, skipped on a developer's machine, required where CI says so."""
-    names = ("chromium", "chromium-browser", "google-chrome")
-    found = next(filter(None, map(shutil.which, names)), None)
-    if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
-        subprocess.run(["apt-get", "install", "-y", "-q", "chromium"], check=False, capture_output=True)
-        found = shutil.which("chromium")
-    if found is None:
-        message = "There is no Chromium here: apt-get install chromium."
-        pytest.fail(message) if os.environ.get("CI") == "true" else pytest.skip(message)
-    return found
 
 
 class Page:
@@ -94,7 +80,7 @@ class Page:
 @contextmanager
 def opened_page(folder: Path) -> Iterator[Page]:
     """A tab of a fresh browser, gone afterwards."""
-    command = [browser_binary(), *FLAGS, f"--user-data-dir={folder}", "about:blank"]
+    command = [program("chromium", package="chromium"), *FLAGS, f"--user-data-dir={folder}", "about:blank"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         with connect(_address(folder / "DevToolsActivePort"), max_size=None) as connection:

@@ -1,7 +1,6 @@
 """The Kubernetes manifests against Kubernetes' own schemas, and against what we promise about them."""
 
 import json
-import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import fields
@@ -14,6 +13,7 @@ import yaml
 
 from nav_eval_worker.runtime.pods.settings import PREFIX, KubernetesSettings
 from support.pod_security import breaches_of_restricted
+from support.tools import program
 
 FOLDER = Path(__file__).resolve().parents[3] / "deploy" / "kubernetes"
 SHARDS = "nav-eval-shards"
@@ -42,10 +42,8 @@ def test_every_file_is_applied() -> None:
 
 
 def test_kustomize_builds_every_object() -> None:
-    program = shutil.which("kubectl")
-    if program is None:
-        pytest.skip("kubectl is not installed (Debian: apt-get install kubernetes-client)")
-    made = subprocess.run([program, "kustomize", str(FOLDER)], capture_output=True, text=True, check=True).stdout
+    kubectl = program("kubectl", package="kubernetes-client")
+    made = subprocess.run([kubectl, "kustomize", str(FOLDER)], capture_output=True, text=True, check=True).stdout
     built = {(obj["kind"], obj["metadata"]["name"]) for obj in yaml.safe_load_all(made)}
     assert built == {(obj["kind"], obj["metadata"]["name"]) for obj in OBJECTS.values()}
 

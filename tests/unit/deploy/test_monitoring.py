@@ -1,13 +1,13 @@
 """Prometheus' own opinion of what we give it, where its tool is installed (Debian: apt-get install prometheus)."""
 
 import runpy
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
+
+from support.tools import program
 
 ROOT = Path(__file__).resolve().parents[3]
 MONITORING = ROOT / "deploy" / "monitoring"
@@ -15,10 +15,8 @@ ALERTS: list[dict[str, Any]] = yaml.safe_load((MONITORING / "alerts.yml").read_t
 
 
 def promtool(*arguments: str) -> None:
-    program = shutil.which("promtool")
-    if program is None:
-        pytest.skip("promtool is not installed (Debian: apt-get install prometheus)")
-    done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+    tool = program("promtool", package="prometheus")
+    done = subprocess.run([tool, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
