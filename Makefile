@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SYSTEM_PACKAGES := python3-venv libegl1 libgl1-mesa-dri
-TEST_PACKAGES := postgresql chromium=chromium node=nodejs npm=npm redis-server=redis-server
-CONTAINER_PACKAGES := dockerd=docker.io docker=docker.io debootstrap=debootstrap zstd=zstd iptables=iptables docker-compose=docker-compose
+TEST_PACKAGES := postgresql chromium=chromium node=nodejs npm=npm redis-server=redis-server \
+    promtool=prometheus kubectl=kubernetes-client docker-registry=docker-registry
+ENGINE_PACKAGES := dockerd=docker.io docker=docker.io debootstrap=debootstrap zstd=zstd iptables=iptables docker-compose=docker-compose
 READY := $(VENV)/.ready
 
 .PHONY: setup secrets demo test containers unit lint format bench lock clean
@@ -24,13 +25,14 @@ secrets:  ## passwords of a new installation, once, into deploy/secrets
 demo: $(READY)  ## the main job, on this machine, without Docker
 	$(BIN)/nav-eval demo $(ARGS)
 
-test: $(READY)  ## every test but those of containers
+test: $(READY)  ## every test there is; as root also those on a private Docker engine
 	deploy/host-packages.sh $(TEST_PACKAGES)
+	[ "$$(id -u)" -ne 0 ] || deploy/host-packages.sh $(ENGINE_PACKAGES)
 	$(BIN)/python -c 'import rerun, torch' 2>/dev/null || $(BIN)/pip install --quiet --constraint constraints.txt --editable '.[learn,rerun]'
-	$(BIN)/pytest --numprocesses 2 --dist loadgroup -m 'not docker' --cov --cov-report=term $(ARGS)
+	$(BIN)/pytest --numprocesses 2 --dist loadgroup --cov --cov-report=term $(ARGS)
 
-containers: $(READY)  ## images, Compose and isolation, on a private Docker engine (root)
-	deploy/host-packages.sh $(TEST_PACKAGES) $(CONTAINER_PACKAGES)
+containers: $(READY)  ## of these, those on a private Docker engine alone (root)
+	deploy/host-packages.sh $(TEST_PACKAGES) $(ENGINE_PACKAGES)
 	$(BIN)/pytest tests/containers $(ARGS)
 
 unit: $(READY)  ## the everyday loop: under a minute
