@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,6 +23,17 @@ from nav_eval.dataset.writing import write_episodes
 from nav_eval.scene.model import Scene
 from nav_eval.scene.objects import with_objects
 from nav_eval.scene.reading import write_glb
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """For `--dist loadgroup`; otherwise as xdist likes."""
+    if config.getoption("dist") != "loadgroup":
+        return None
+    from support.scheduling import OneEngine
+
+    return OneEngine(config, log)
+
 
 ROOM = {
     "floor": ((8.0, 0.1, 6.0), (0.0, -0.05, 0.0)),

@@ -20,13 +20,8 @@ collect_ignore = ["agents"]
 LIMITS = LimitsConfig(memory_gb=0.4, cpus=1.0, shm_gb=0.05, pids=64, log_kb=16, start_seconds=60, step_seconds=20)
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist reads the group when the items are collected
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One engine: these tests run one after another, in one process."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.docker)
-            item.add_marker(pytest.mark.xdist_group("docker"))
+def pytest_itemcollected(item: pytest.Item) -> None:
+    item.add_marker(pytest.mark.docker)
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,8 @@ from support.engine import docker_engine  # in a conftest: a fixture for the who
 def test_…(docker_engine: DockerEngine) -> None:
     docker_engine.client.containers.run(docker_engine.base, "true")
 
-The images outlive the session (in nav-eval's cache folder), so that only the first run builds them. Tests that
-use an engine carry `pytest.mark.xdist_group("docker")`: one engine owns the folder at a time.
+The images outlive the session (in nav-eval's cache folder), so that only the first run builds them. One engine
+owns the folder at a time: tests that use it are in tests/containers, which run in one process (`support.scheduling`).
 """
 
 import ctypes
