@@ -5,7 +5,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from nav_eval.leash import nav_eval
@@ -66,6 +66,16 @@ def processes_with(variable: str) -> list[int]:
                 continue
             if variable.encode() in variables:
                 found.append(int(folder.name))
+    return found
+
+
+def processes_in(folder: Path) -> list[int]:
+    """Every live process that works somewhere below a folder: an agent gets nothing else of an installation."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if folder in (process / "cwd").readlink().parents:
+                found.append(int(process.name))
     return found
 
 

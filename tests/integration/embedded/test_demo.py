@@ -12,7 +12,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from processes import command_of, end, processes_with, running, until
+from processes import command_of, end, processes_in, processes_with, running, until
 from typer.testing import CliRunner
 
 from nav_eval.cli import app
@@ -67,7 +67,7 @@ class Place:
 
     def left(self) -> list[int]:
         """Processes of its installation that still run."""
-        return processes_with(f"NAV_EVAL_HOME={self.home}")
+        return sorted({*processes_with(f"NAV_EVAL_HOME={self.home}"), *processes_in(self.home)})
 
     @property
     def state(self) -> dict:
@@ -200,7 +200,7 @@ def test_whatever_ends_it_it_leaves_nothing_running_and_goes_on_later(tmp_path, 
 
     with place.running("--exit") as process:
         until(lambda: place.printed("have submitted"), seconds=120, what="the submissions")
-        until(lambda: any("agent.py" in command_of(pid) for pid in place.left()), seconds=120, what="an agent")
+        until(lambda: processes_in(place.home), seconds=120, what="an agent")
         end(process, signal.SIGKILL)
     until(lambda: place.left() == [], seconds=60, what="the end of all processes")
     first = submitted()
