@@ -36,7 +36,9 @@ def test_films_of_a_run_are_on_the_replay_page(make_stack: Callable[..., Stack])
 
 
 def check_page(server: Server, path: str, *, last_step: int) -> None:
-    with httpx.Client(base_url=server.url, headers={"Accept": "text/html"}, params={"episode": "a"}) as client:
+    with httpx.Client(
+        base_url=server.url, headers={"Accept": "text/html"}, params={"episode": "a"}, timeout=60
+    ) as client:
         page = client.get(path)
         assert page.status_code == 200
         assert "Go to the table, then to the chair." in page.text
