@@ -13,12 +13,14 @@ KEYS = st.sampled_from(["a", "b", "c"])
 SCALARS = st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from(["x", "y"])
 
 
-def trees(depth: int = 3) -> st.SearchStrategy[dict[str, Any]]:
-    """Mappings whose lists hold scalars, and that have a list or a mapping under a key but never both."""
-    below = trees(depth - 1) if depth else st.just({})
-    return st.fixed_dictionaries(
-        {}, optional={"a": SCALARS, "b": below, "c": st.lists(SCALARS, max_size=3), "d": SCALARS | below}
-    )
+def trees(depth: int = 3, *, mixed: bool = True) -> st.SearchStrategy[dict[str, Any]]:
+    """Mappings whose lists hold scalars, and that have a list or a mapping under a key but never both.
+
+    If `mixed`, there is a key under which one tree may have a scalar and another a mapping.
+    """
+    below = trees(depth - 1, mixed=mixed) if depth else st.just({})
+    always = {"a": SCALARS, "b": below, "c": st.lists(SCALARS, max_size=3)}
+    return st.fixed_dictionaries({}, optional=always | ({"d": SCALARS | below} if mixed else {}))
 
 
 def layer(tree: dict[str, Any], source: str = "f") -> Layer:
@@ -42,11 +44,17 @@ def test_merging_is_omegaconfs(base: dict[str, Any], over: dict[str, Any]) -> No
 
 
 @settings(max_examples=40)
-@given(trees(), trees(), trees())
+@given(trees(mixed=False), trees(mixed=False), trees(mixed=False))
 def test_merging_is_associative(a: dict[str, Any], b: dict[str, Any], c: dict[str, Any]) -> None:
     left = put_over(put_over(layer(a), layer(b)), layer(c))
     right = put_over(layer(a), put_over(layer(b), layer(c)))
     assert left.tree == right.tree
+
+
+def test_a_scalar_between_mappings_wipes_the_lower_one() -> None:
+    """The reason why layers are put on one by one, from below."""
+    lower, wiping, upper = layer({"d": {"a": 1}}), layer({"d": None}), layer({"d": {"b": 2}})
+    assert put_over(put_over(lower, wiping), upper).tree == {"d": {"b": 2}}
 
 
 @settings(max_examples=30)

@@ -218,6 +218,7 @@ def test_a_check_that_breaks_is_a_finding(here):
     assert "oops" in finding.found
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path, monkeypatch):
     monkeypatch.setenv("NAV_EVAL_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("NAV_EVAL_CACHE", str(tmp_path / "cache"))

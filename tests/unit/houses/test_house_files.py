@@ -16,6 +16,7 @@ from nav_eval.scene.reading import read_scene
 HouseMaker = Callable[..., House]
 
 
+@pytest.mark.slow
 def test_a_house_survives_its_file(house: HouseMaker, tmp_path: Path) -> None:
     made = house()
     entry = write_house(made, tmp_path)

@@ -60,6 +60,7 @@ def test_many_houses_keep_every_promise(seed: int) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("radius", [0.25])
+@pytest.mark.slow
 def test_the_navigation_mesh_joins_all_rooms(house: HouseMaker, case: tuple[int, str, str], radius: float) -> None:
     made = house(*case)
     ground = build_navigation(made.scene, AgentShape(radius=radius, max_climb=0.2))
