@@ -99,6 +99,8 @@ class DockerEngine:
 
     def close(self) -> None:
         self.stop()
+        for namespace in (self.folder / "exec" / "netns").glob("*"):  # the engine leaves them mounted
+            subprocess.run(["umount", str(namespace)], capture_output=True, check=False)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def docker(self, *arguments: str, timeout: float = 600, check: bool = True) -> str:
