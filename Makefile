@@ -8,7 +8,7 @@ TEST_PACKAGES := postgresql chromium=chromium node=nodejs npm=npm redis-server=r
 ENGINE_PACKAGES := dockerd=docker.io docker=docker.io debootstrap=debootstrap zstd=zstd iptables=iptables docker-compose=docker-compose
 READY := $(VENV)/.ready
 
-.PHONY: setup secrets demo test containers unit lint format bench lock clean
+.PHONY: setup hooks secrets demo test containers unit lint format bench lock clean
 
 setup: $(READY)  ## install everything
 
@@ -16,8 +16,11 @@ $(READY): pyproject.toml sdk/pyproject.toml constraints.txt protos/build.py prot
 	deploy/host-packages.sh $(SYSTEM_PACKAGES)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "nav-eval needs Python 3.11 or newer; set PYTHON=…")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[render,export,store,s3,gateway,worker,bench,dev]' --editable ./sdk
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[render,export,store,s3,gateway,worker,bench,dev]' --editable './sdk[websocket]'
 	touch $@
+
+hooks: $(READY)  ## format, lint and names before every commit
+	$(BIN)/pre-commit install
 
 secrets:  ## passwords of a new installation, once, into deploy/secrets
 	deploy/secrets.sh
@@ -38,11 +41,12 @@ containers: $(READY)  ## of these, those on a private Docker engine alone (root)
 unit: $(READY)  ## the everyday loop: under a minute
 	$(BIN)/pytest tests/unit --numprocesses 2 -m 'not integration and not browser and not docker and not slow' $(ARGS)
 
-lint: $(READY)  ## style, types, import directions
+lint: $(READY)  ## style, types, import directions, names
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tests/lint/naming.py
 
 format: $(READY)
 	$(BIN)/ruff format .

@@ -15,7 +15,18 @@ from pathlib import Path
 from bench.targets import TARGETS, Target
 
 RESULTS = Path(__file__).parent / "results.json"
-BENCHES = ("scoring", "datasets", "navigation", "rendering", "transport", "evaluation", "envs", "store", "gateway")
+BENCHES = (
+    "scoring",
+    "datasets",
+    "scene_files",
+    "navigation",
+    "rendering",
+    "transport",
+    "evaluation",
+    "envs",
+    "store",
+    "gateway",
+)
 
 
 def main(names: list[str]) -> int:

@@ -20,6 +20,6 @@ class BlindWanderer(Wanderer):
     sensors = ("instruction",)
 
     def describe(self) -> object:
-        from nav_eval.agents.description import AgentDescription, Encoding
+        from nav_eval.agents.messages import AgentDescription, Encoding
 
         return AgentDescription(name="blind wanderer", sensors={"instruction": (Encoding.RAW,)})

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import orjson
 
-from nav_eval.dataset.dataset import load_dataset, stream_episodes
-from nav_eval.dataset.request import DatasetRequest
-from nav_eval.dataset.source import MIB, ReadLimits
+from nav_eval.dataset.json_file import MIB, FileLimits
+from nav_eval.dataset.loader import DatasetRequest, load_dataset, stream_episodes
 
 EPISODES = 10_000
 WORDS = 2_700
@@ -27,7 +26,7 @@ def run() -> dict[str, object]:
         _write_files(data, experts)
         plain = DatasetRequest(format="r2r", path=data)
         with_experts = DatasetRequest(format="r2r", path=data, gt_path=experts)
-        streamed = DatasetRequest(format="r2r", path=data, limits=ReadLimits(whole=MIB))
+        streamed = DatasetRequest(format="r2r", path=data, limits=FileLimits(whole=MIB))
         seconds = _fastest(
             bare=lambda: orjson.loads(_unpacked(data)),
             bare_with_gt=lambda: [orjson.loads(_unpacked(path)) for path in (data, experts)],

@@ -20,18 +20,19 @@ import msgspec
 import numpy as np
 
 from nav_eval.config import BenchmarkConfig, load_benchmark
-from nav_eval.dataset.dataset import TaskDataset
-from nav_eval.dataset.episode import Episode, Goal, Instruction, Pose, PrivateEpisode, PublicEpisode, Subtask
-from nav_eval.dataset.writing import write_episodes
+from nav_eval.dataset.episode import Episode, Goal, Instruction, PrivateEpisode, PublicEpisode, Subtask
+from nav_eval.dataset.formats.native import write_episodes
+from nav_eval.dataset.loader import TaskDataset
 from nav_eval.envs.vector import NavVectorEnv
 from nav_eval.evaluation.episodes import load_episodes
 from nav_eval.evaluation.export import export_run
-from nav_eval.evaluation.orchestrator import EvaluationOrchestrator
-from nav_eval.evaluation.results import EpisodeResult, encode
-from nav_eval.evaluation.run_folder import RunFolder, manifest_of
-from nav_eval.scene.houses import generate_house
+from nav_eval.evaluation.run_folder import RunFolder, make_manifest
+from nav_eval.orchestrator import EvaluationOrchestrator
+from nav_eval.records.geometry import Pose
+from nav_eval.records.results import EpisodeResult, encode_result
+from nav_eval.scene.formats import write_glb
 from nav_eval.scene.navigation import AgentShape, build_navigation
-from nav_eval.scene.reading import write_glb
+from nav_eval_worlds.houses import generate_house
 
 CAMERAS = ["rgb_left", "rgb_front", "rgb_right"]
 HOUSES, EPISODES, STEPS = (1, 2), 12, 250
@@ -144,8 +145,8 @@ def _multiplied(results: list[EpisodeResult], benchmark: BenchmarkConfig, root: 
     copies = [_renamed(originals[result.episode_id], name) for result, name in chosen]
     wide = _benchmark(root, copies, file="many.json.gz")
     folder = RunFolder(root / "many")
-    folder.begin(manifest_of(wide, TaskDataset(copies), agent={"name": "wanderer"}))
-    lines = (encode(msgspec.structs.replace(result, episode_id=name)) + b"\n" for result, name in chosen)
+    folder.begin(make_manifest(wide, TaskDataset(copies), agent={"name": "wanderer"}))
+    lines = (encode_result(msgspec.structs.replace(result, episode_id=name)) + b"\n" for result, name in chosen)
     folder.episodes_file.write_bytes(b"".join(lines))
     return folder.path
 

@@ -1,35 +1,60 @@
-"""The evaluator itself: what it costs beyond pictures and agent, what a second process gains, how fast a replay is."""
+"""The evaluator itself: what it costs beyond pictures and agent, what a second process gains, how fast a replay is.
+
+`drawn_in_place` plays against an agent in a process of its own that reads our memory, as every evaluation does:
+pictures are drawn where the agent reads them. `copied` is the same run with pictures that are drawn elsewhere and
+copied there, which is what 0.1.0 did. CPU of the thread that plays, so that a busy machine is unfair to neither;
+rounds alternate.
+"""
 
 import statistics
+import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
+from nav_eval.agents.client import AgentClient, ClientSettings, EpisodeSession
+from nav_eval.agents.process_client import ProcessAgentClient
 from nav_eval.config import BenchmarkConfig, load_benchmark
-from nav_eval.dataset.episode import Episode, Goal, Instruction, Pose, PrivateEpisode, PublicEpisode, Subtask
-from nav_eval.dataset.writing import write_episodes
-from nav_eval.evaluation.episode_manager import EpisodeManager
-from nav_eval.evaluation.episodes import load_episodes
-from nav_eval.evaluation.orchestrator import EvaluationOrchestrator
-from nav_eval.evaluation.parallel import ParallelExecutor
+from nav_eval.dataset.episode import Episode, Goal, Instruction, PrivateEpisode, PublicEpisode, Subtask
+from nav_eval.dataset.formats.native import write_episodes
+from nav_eval.evaluation.episodes import EpisodeManager, load_episodes
+from nav_eval.evaluation.executor import EpisodeExecutor, make_task_interface
 from nav_eval.evaluation.run_folder import RunFolder
+from nav_eval.evaluation.runner import ParallelExecutor
 from nav_eval.evaluation.verification import VerificationReport, verify
-from nav_eval.scene.houses import generate_house
+from nav_eval.orchestrator import EvaluationOrchestrator
+from nav_eval.records.geometry import Pose
+from nav_eval.scene.formats import write_glb
 from nav_eval.scene.navigation import AgentShape, build_navigation
-from nav_eval.scene.reading import write_glb
-from nav_eval.simulator.base import SimulatorSetup
+from nav_eval.simulator.base import ObservationBuffers, Observations, Simulator, SimulatorSetup, open_simulator
+from nav_eval.tasks.base import build_task
+from nav_eval_worlds.houses import generate_house
 
 EPISODES = 4
 COPIES = 10
 STEPS = 300
 VERIFICATIONS = 5
+ROUNDS = 5
+AGENT = """
+from nav_eval_sdk import Agent
+
+
+class Wanderer(Agent):
+    def act(self, observation):
+        return "turn_left" if observation.step % 5 == 4 else "move_forward"
+"""
 
 
 def run() -> dict[str, object]:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         benchmark = _benchmark(root)
-        return _with_pictures(benchmark, root) | _without_pictures(benchmark, root)
+        return (
+            _with_pictures(benchmark, root)
+            | _through_shared_memory(benchmark, root)
+            | _without_pictures(benchmark, root)
+        )
 
 
 def _with_pictures(benchmark: BenchmarkConfig, root: Path) -> dict[str, object]:
@@ -50,6 +75,65 @@ def _with_pictures(benchmark: BenchmarkConfig, root: Path) -> dict[str, object]:
         "verification_equal": report.equal,
         "verification_ratio": total / replay,
     }
+
+
+class _Copying(ProcessAgentClient):
+    """Offers the renderer no memory, so that every picture is copied into the agent's."""
+
+    def open_episode(self, episode: PublicEpisode) -> EpisodeSession:
+        session = super().open_episode(episode)
+        session.buffers = dict  # type: ignore[method-assign, assignment]
+        return session
+
+
+class _CpuPerStep(NamedTuple):
+    """Milliseconds of the thread that plays."""
+
+    whole: float
+    beyond_drawing: float
+
+
+def _through_shared_memory(benchmark: BenchmarkConfig, root: Path) -> dict[str, object]:
+    agent = root / "wanderer.py"
+    agent.write_text(AGENT)
+    command = f"{sys.executable} -m nav_eval_sdk serve {agent}:Wanderer"
+    clients = {"drawn_in_place": ProcessAgentClient, "copied": _Copying}
+    cost: dict[str, list[_CpuPerStep]] = {name: [] for name in clients}
+    with open_simulator(SimulatorSetup(benchmark=benchmark, cache=root / "cache")) as simulator:
+        for turn in range(ROUNDS + 1):
+            for name, kind in clients.items():
+                with kind(command, ClientSettings()) as client:
+                    measured = _measure_episode(client, simulator, benchmark)
+                if turn:
+                    cost[name].append(measured)
+    median = {name: _CpuPerStep(*map(statistics.median, zip(*rows, strict=True))) for name, rows in cost.items()}
+    drawn, copied = median["drawn_in_place"], median["copied"]
+    return {
+        **{f"{name}_cpu_ms_per_step": round(row.whole, 3) for name, row in median.items()},
+        **{f"{name}_cpu_ms_beyond_drawing": round(row.beyond_drawing, 3) for name, row in median.items()},
+        "copied_over_drawn_ratio": copied.whole / drawn.whole,
+        "copied_over_drawn_beyond_drawing_ratio": copied.beyond_drawing / drawn.beyond_drawing,
+    }
+
+
+def _measure_episode(client: AgentClient, simulator: Simulator, benchmark: BenchmarkConfig) -> _CpuPerStep:
+    client.describe(make_task_interface(benchmark))
+    task = build_task(benchmark.task, benchmark.evaluation)
+    drawing = 0.0
+    observe = type(simulator).observe
+
+    def observe_timed(*, out: ObservationBuffers | None = None) -> Observations:
+        nonlocal drawing
+        began = time.thread_time()
+        seen = observe(simulator, out=out)
+        drawing += time.thread_time() - began
+        return seen
+
+    simulator.observe = observe_timed  # type: ignore[method-assign]
+    began = time.thread_time()
+    result = EpisodeExecutor(task=task, simulator=simulator, client=client).run(next(iter(load_episodes(benchmark))))
+    whole = time.thread_time() - began
+    return _CpuPerStep(*(seconds / result.num_steps * 1000 for seconds in (whole, whole - drawing)))
 
 
 def _verified(out: Path, cache: Path) -> tuple[VerificationReport, float]:

@@ -24,11 +24,12 @@ from sqlalchemy import text
 
 from bench.http_load import load_from_another_process
 from bench.store import BENCH, FEW, MANY, SUBMISSIONS, TEAMS, Subjects, _filled
-from nav_eval_store import ranking, teams, tokens, users
-from nav_eval_store.actors import user_actor
+from nav_eval_store.audit import make_user_actor
+from nav_eval_store.boards import ranking
 from nav_eval_store.database import Database
 from nav_eval_store.models import Phase
-from nav_eval_store.tokens import EVERYTHING
+from nav_eval_store.people import accounts, teams
+from nav_eval_store.people.accounts import ALL_SCOPES
 
 HOST = "127.0.0.1"
 PHASE = "/api/v1/competitions/bench/phases/dev"
@@ -92,13 +93,13 @@ def _filled_gateway(folder: Path, episodes: int) -> Iterator[Server]:
     folder.mkdir()
     database = Database(f"sqlite:///{folder}/store.db")
     subjects = _filled(database, episodes)
-    ranking.rank(database, subjects.phase)
+    ranking.update_ranks(database, subjects.phase)
     with database.begin() as session:
-        user = users.create_user(session, "bench", actor=BENCH)
-        users.make_organiser(session, user, actor=BENCH)
+        user = accounts.create_user(session, "bench", actor=BENCH)
+        accounts.grant_organiser(session, user, actor=BENCH)
         competition = session.get_one(Phase, subjects.phase).competition
-        teams.create_team(session, competition, "Uploaders", captain=user, actor=user_actor(user))
-        token = tokens.issue(session, user, "bench", actor=BENCH, scopes=EVERYTHING).secret
+        teams.create_team(session, competition, "Uploaders", captain=user, actor=make_user_actor(user))
+        token = accounts.issue_token(session, user, "bench", actor=BENCH, scopes=ALL_SCOPES).secret
     variables = {"NAV_EVAL_HOME": str(folder), "NAV_EVAL_RATE_LIMIT": "0", "NAV_EVAL_DATABASE": str(database.url)}
     with _serving([sys.executable, "-c", GATEWAY], variables=variables) as port:
         yield Server(port, subjects, token)

@@ -13,11 +13,10 @@ from types import ModuleType
 
 import numpy as np
 
-from nav_eval.dataset.episode import Pose, Vec3
+from nav_eval.records.geometry import Pose, Vec3
 from nav_eval.scene.navigation import AgentShape, build_navigation
-from nav_eval.scene.navigation.mesh import NavigationMesh
-from nav_eval.scene.navigation.store import load_mesh, save_mesh
-from nav_eval.simulator.motion import AgentState, DiscreteMotion, standard_actions
+from nav_eval.scene.navigation.mesh import NavigationMesh, load_mesh, save_mesh
+from nav_eval.simulator.motion import AgentState, DiscreteMotion, make_standard_actions
 
 ROOT = Path(__file__).resolve().parents[1]
 SCENES = ROOT / "../shared/data/scenes"
@@ -36,7 +35,7 @@ def run() -> dict[str, object]:
 
 
 def _walking(mesh: NavigationMesh) -> dict[str, object]:
-    motion = DiscreteMotion(mesh, standard_actions(turn_angle=30))
+    motion = DiscreteMotion(mesh, make_standard_actions(turn_angle=30))
     start = motion.start(Pose(mesh.random_navigable_point(3)))
     choices = ("move_forward", "move_forward", "move_forward", "turn_left", "turn_right")
     actions = [choices[k] for k in np.random.default_rng(1).integers(0, len(choices), STEPS)]
@@ -60,7 +59,7 @@ def _distances(mesh: NavigationMesh) -> dict[str, object]:
     places = [mesh.random_navigable_point(seed) for seed in range(100, 200)]  # fields spread as far as they are asked
     build = min(_seconds(lambda goal=goal: max(map(mesh.distance_field([goal]).distance, places))) for goal in goals)
     field = mesh.distance_field(goals[:1])
-    motion = DiscreteMotion(mesh, standard_actions(turn_angle=30))
+    motion = DiscreteMotion(mesh, make_standard_actions(turn_angle=30))
     start = motion.start(Pose(mesh.random_navigable_point(8)))
     episode = _follow(motion, start, ["move_forward", "move_forward", "turn_left"] * 150)
     query = _fastest(lambda: [field.distance(position) for position in episode]) / len(episode)
@@ -74,7 +73,7 @@ def _storing(mesh: NavigationMesh) -> dict[str, object]:
 
 
 def _building(name: str) -> dict[str, object]:
-    from nav_eval.scene.reading import read_scene
+    from nav_eval.scene.formats import read_scene
 
     scene = read_scene(SCENES / f"{name}.glb")
     return {f"build_{name}_seconds": min(_seconds(lambda: build_navigation(scene)) for _ in range(2))}
@@ -109,7 +108,7 @@ def _errors(worlds: ModuleType, name: str, turn: float, radius: float) -> np.nda
 
 
 def _scene_mesh(name: str) -> NavigationMesh | None:
-    from nav_eval.scene.reading import read_scene
+    from nav_eval.scene.formats import read_scene
 
     path = SCENES / f"{name}.glb"
     return build_navigation(read_scene(path), AgentShape()) if path.exists() else None
@@ -117,7 +116,7 @@ def _scene_mesh(name: str) -> NavigationMesh | None:
 
 def _worlds() -> ModuleType:
     """The analytic worlds of the tests, and their exact solution."""
-    sys.path.insert(0, str(ROOT / "tests/unit/navigation"))
+    sys.path.insert(0, str(ROOT / "tests/unit/scene/navigation"))
     import navigation_worlds  # type: ignore[import-not-found]
 
     return navigation_worlds

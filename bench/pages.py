@@ -21,9 +21,9 @@ from bench.store import FEW, _filled
 from nav_eval_gateway.app import create_app
 from nav_eval_gateway.settings import GatewaySettings
 from nav_eval_store.database import Database
-from nav_eval_store.messages import Broker
 from nav_eval_store.models import Phase
 from nav_eval_store.settings import StoreSettings
+from nav_eval_store.work.broker import Broker
 
 PAGE = "/competitions/bench/dev/board"
 JSON = "/api/v1/competitions/bench/phases/dev/leaderboard"

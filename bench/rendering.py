@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from bench.buildings import building
+from nav_eval.scene.formats import read_scene, write_glb
 from nav_eval.scene.model import Scene
-from nav_eval.scene.reading import read_scene, write_glb
-from nav_eval.simulator.rendering.walk import EyePose, seeded_walk
+from nav_eval.simulator.rendering.throughput import EyePose, make_walk
 
 ROOT = Path(__file__).resolve().parent.parent
 PEERS = Path(__file__).resolve().parent / "peers"
@@ -154,7 +154,7 @@ def _starts() -> Iterator[int]:
 
 
 def _poses(folder: Path, scene: Scene) -> Path:
-    poses: list[EyePose] = seeded_walk(scene, steps=BLOCKS * BLOCK, seed=1)
+    poses: list[EyePose] = make_walk(scene, steps=BLOCKS * BLOCK, seed=1)
     file = folder / f"poses-{len(list(folder.iterdir()))}.json"
     file.write_text(json.dumps(poses))
     return file

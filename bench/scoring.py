@@ -12,10 +12,10 @@ import msgspec
 import numpy as np
 from fastdtw import fastdtw
 
-from nav_eval import jsonl
-from nav_eval.evaluation.scoring import long_horizon
-from nav_eval.metrics.dtw import dtw_distance
+from nav_eval.evaluation import offline_scoring
+from nav_eval.metrics.dtw import compute_dtw
 from nav_eval.metrics.lh_vln import ScoringOptions
+from nav_eval.records import results
 
 LINES = 100_000
 POINTS = 500
@@ -29,10 +29,10 @@ def _scoring() -> dict[str, object]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "tasks.jsonl"
         _write_tasks(file)
-        long_horizon.score_file(file, ScoringOptions())  # warm the file cache
-        parse = _median(lambda: jsonl.read_lines(file, long_horizon.TaskLine))
+        offline_scoring.score_long_horizon(file, ScoringOptions())  # warm the file cache
+        parse = _median(lambda: results.read_lines(file, offline_scoring.TaskLine))
         bare = _median(lambda: msgspec.json.Decoder().decode_lines(file.read_bytes()))
-        total = _median(lambda: long_horizon.score_file(file, ScoringOptions()))
+        total = _median(lambda: offline_scoring.score_long_horizon(file, ScoringOptions()))
     return {
         "score_100k_lines_seconds": total,
         "typed_parse_seconds": parse,
@@ -45,9 +45,9 @@ def _dtw() -> dict[str, object]:
     rng = np.random.default_rng(7)
     walk = np.cumsum(rng.normal(size=(POINTS, 3)), axis=0)
     reference = walk + rng.normal(scale=0.5, size=walk.shape)
-    exact = dtw_distance(walk, reference)
+    exact = compute_dtw(walk, reference)
     approximate, _ = fastdtw(walk, reference, dist=_euclid)
-    ours = _median(lambda: dtw_distance(walk, reference), repeats=20)
+    ours = _median(lambda: compute_dtw(walk, reference), repeats=20)
     theirs = _median(lambda: fastdtw(walk, reference, dist=_euclid), repeats=3)
     return {
         "dtw_milliseconds": ours * 1e3,

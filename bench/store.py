@@ -22,17 +22,22 @@ import msgspec
 from sqlalchemy import insert, select, text
 
 from nav_eval.config import CompetitionConfig
-from nav_eval_store import boards, competitions, leases, migrate, scores, status, submissions, work
-from nav_eval_store.actors import system_actor
+from nav_eval.records.results import EpisodeOutcome, ResultLine, decode_outcome
+from nav_eval.records.scoring import ScoreTally
+from nav_eval_store.audit import make_system_actor
+from nav_eval_store.boards import leaderboard, scores
+from nav_eval_store.competitions import configuration
 from nav_eval_store.database import Database, Session
-from nav_eval_store.lifecycle import JobKind, JobState, State
-from nav_eval_store.models import Entry, Job, Phase, Score, Submission, Team, TeamKind, TeamStatus, Visibility
-from nav_eval_store.tally import Outcome, Tally, parse
+from nav_eval_store.migrations import runner
+from nav_eval_store.models import BoardEntry, EntryVisibility, Job, Phase, Score, Submission, Team, TeamKind, TeamStatus
+from nav_eval_store.submissions import queries, status
+from nav_eval_store.submissions.lifecycle import JobKind, JobState, SubmissionState
+from nav_eval_store.work import jobs, leases
 
 TEAMS, SUBMISSIONS = 1_000, 10_000
 FEW, MANY = 1, 100
 """Episodes per submission."""
-BENCH = system_actor("bench")
+BENCH = make_system_actor("bench")
 METRICS = ("sr", "osr", "spl", "ne", "isr", "csr", "cgt", "tar", "score")
 LINE = msgspec.json.encode(
     {
@@ -124,12 +129,12 @@ def _alternate(one: Callable[[], object], other: Callable[[], object], repeats: 
 
 def _status(subjects: Subjects, submission: UUID) -> object:
     with subjects.database.read() as session:
-        return status.status(session, submissions.get(session, submission))
+        return status.read_status(session, queries.get_submission(session, submission))
 
 
 def _board(subjects: Subjects) -> object:
     with subjects.database.read() as session:
-        board = boards.leaderboard(session, session.get_one(Phase, subjects.phase))
+        board = leaderboard.build_board(session, session.get_one(Phase, subjects.phase))
         assert len(board.rows) == TEAMS
         return board
 
@@ -140,29 +145,31 @@ def _record(subjects: Subjects) -> object:
         job = session.scalars(
             select(Job).where(Job.state == JobState.WAITING, Job.kind == JobKind.SHARD).limit(1)
         ).one()
-        lease = leases.claim(session, job.id, f"bench-{os.getpid()}")
+        lease = leases.claim_job(session, job.id, f"bench-{os.getpid()}")
         assert lease is not None
-        episode = work.unfinished(session, job.id)[0]
-        recorded = work.record_episode(session, lease, LINE.replace("ep_0", episode).encode())
+        episode = jobs.list_unfinished_episodes(session, job.id)[0]
+        recorded = jobs.record_episode(session, lease, ResultLine.from_bytes(LINE.replace("ep_0", episode).encode()))
         session.rollback()
         return recorded
 
 
 def _filled(database: Database, episodes: int) -> Subjects:
     """A competition in which much has happened."""
-    migrate.upgrade(database)
+    runner.upgrade(database)
     config = CompetitionConfig.model_validate(
         {"name": "bench", "title": "Bench", "phases": [{"name": "dev", "benchmark": "demo_lh_vln"}]}
     )
     with database.begin() as session:
-        phase = competitions.apply(session, config, actor=BENCH).competition.phases[0].id
+        phase = configuration.apply(session, config, actor=BENCH).competition.phases[0].id
         made = _submissions(session, phase, episodes)
         _episodes(session, episodes)
         session.execute(text("ANALYZE"))
-    return Subjects(database, made[State.COMPLETED], made[State.RUNNING], made[State.QUEUED], phase)
+    return Subjects(
+        database, made[SubmissionState.COMPLETED], made[SubmissionState.RUNNING], made[SubmissionState.QUEUED], phase
+    )
 
 
-def _submissions(session: Session, phase_id: UUID, episodes: int) -> dict[State, list[UUID]]:
+def _submissions(session: Session, phase_id: UUID, episodes: int) -> dict[SubmissionState, list[UUID]]:
     rng, now, phase = random.Random(7), session.now(), session.get_one(Phase, phase_id)
     teams = [uuid4() for _ in range(TEAMS)]
     common = {"competition_id": phase.competition_id, "kind": TeamKind.TEAM, "status": TeamStatus.ACTIVE}
@@ -174,11 +181,21 @@ def _submissions(session: Session, phase_id: UUID, episodes: int) -> dict[State,
             for team, name in zip(teams, names, strict=True)
         ],
     )
-    tally = _tally(parse(LINE), episodes).to_json()
-    rows: dict[type, list[dict[str, Any]]] = {Submission: [], Job: [], Entry: [], Score: []}
-    made: dict[State, list[UUID]] = {State.COMPLETED: [], State.RUNNING: [], State.QUEUED: []}
+    tally = _tally(decode_outcome(LINE), episodes).to_json()
+    rows: dict[type, list[dict[str, Any]]] = {Submission: [], Job: [], BoardEntry: [], Score: []}
+    made: dict[SubmissionState, list[UUID]] = {
+        SubmissionState.COMPLETED: [],
+        SubmissionState.RUNNING: [],
+        SubmissionState.QUEUED: [],
+    }
     for number in range(SUBMISSIONS):
-        state = State.RUNNING if number % 501 == 1 else State.QUEUED if number % 501 == 2 else State.COMPLETED
+        state = (
+            SubmissionState.RUNNING
+            if number % 501 == 1
+            else SubmissionState.QUEUED
+            if number % 501 == 2
+            else SubmissionState.COMPLETED
+        )
         key = uuid4()
         made[state].append(key)
         at = now - timedelta(minutes=number)
@@ -196,7 +213,7 @@ def _submissions(session: Session, phase_id: UUID, episodes: int) -> dict[State,
                 "episodes_total": episodes,
             }
         )
-        done = state is State.COMPLETED
+        done = state is SubmissionState.COMPLETED
         rows[Job].append(
             {
                 "id": uuid4(),
@@ -214,16 +231,16 @@ def _submissions(session: Session, phase_id: UUID, episodes: int) -> dict[State,
         )
         if done:
             score = rng.random()
-            rows[Entry].append(
+            rows[BoardEntry].append(
                 {
                     **ids,
                     "submission_id": key,
                     "score": score,
                     "submitted_at": at,
                     "completed_at": at,
-                    "visibility": Visibility.SHOWN,
+                    "visibility": EntryVisibility.SHOWN,
                     "episodes_digest": "",
-                    "values": scores.pack({}),
+                    "values": scores.pack_values({}),
                 }
             )
             rows[Score] += [
@@ -245,8 +262,8 @@ def _submissions(session: Session, phase_id: UUID, episodes: int) -> dict[State,
     return made
 
 
-def _tally(outcome: Outcome, episodes: int) -> Tally:
-    tally = Tally()
+def _tally(outcome: EpisodeOutcome, episodes: int) -> ScoreTally:
+    tally = ScoreTally()
     for _ in range(episodes):
         tally.add(outcome)
     return tally

@@ -40,6 +40,7 @@ TARGETS = {
     "pages.board_kilobytes": Target(300, at_least=False),
     "pages.board_all_rows_gzip_kilobytes": Target(300, at_least=False),
     "evaluation.overhead_share": Target(0.10, at_least=False),
+    "evaluation.copied_over_drawn_beyond_drawing_ratio": Target(1.3),
     "evaluation.two_workers_ratio": Target(1.7),
     "evaluation.verification_ratio": Target(200),
 }

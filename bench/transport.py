@@ -14,11 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nav_eval.agents import ActionSpec, ClientSettings, EpisodeSession, Observation, Outcome, SensorSpec, TaskInterface
+from nav_eval.agents.client import ClientSettings, EpisodeSession
 from nav_eval.agents.grpc_client import GrpcAgentClient
-from nav_eval.agents.process import AgentProcess
-from nav_eval.agents.rest import RestAgentClient
+from nav_eval.agents.messages import ActionSpec, EpisodeEnd, Observation, TaskInterface
+from nav_eval.agents.process_client import AgentProcess
+from nav_eval.agents.rest_client import RestAgentClient
 from nav_eval.dataset.episode import PublicEpisode
+from nav_eval.sensors import SensorSpec
 
 ROUNDS = 9
 WARM_UP = 5
@@ -106,7 +108,7 @@ def _figures(rows: dict[str, Row]) -> dict[str, object]:
             if turn:
                 cost[name].append(milliseconds)
     for row in rows.values():
-        row.session.end(Outcome())
+        row.session.end(EpisodeEnd())
     median = {name: statistics.median(values) for name, values in cost.items()}
     return {
         **{f"{name}_cpu_ms_per_step": round(value, 3) for name, value in median.items()},

@@ -96,9 +96,9 @@ def _commands() -> str:
     """A section per command, with its arguments and options."""
     import typer
 
-    from nav_eval.cli import add_commands_of, app
+    from nav_eval.cli import add_plugin_commands, app
 
-    add_commands_of([])
+    add_plugin_commands([])
     return "\n\n".join(_command_sections(typer.main.get_command(app), ("nav-eval",)))
 
 

@@ -9,20 +9,12 @@ import pytest
 
 from nav_eval.config import BenchmarkConfig, load_benchmark
 from nav_eval.config.schema import PrimitiveCubeCfg
-from nav_eval.dataset.episode import (
-    Episode,
-    Goal,
-    Instruction,
-    Pose,
-    PrivateEpisode,
-    PublicEpisode,
-    Subtask,
-    Vec3,
-)
-from nav_eval.dataset.writing import write_episodes
+from nav_eval.dataset.episode import Episode, Goal, Instruction, PrivateEpisode, PublicEpisode, Subtask
+from nav_eval.dataset.formats.native import write_episodes
+from nav_eval.records.geometry import Pose, Vec3
+from nav_eval.scene.formats import write_glb
 from nav_eval.scene.model import Scene
-from nav_eval.scene.objects import with_objects
-from nav_eval.scene.reading import write_glb
+from nav_eval.scene.objects import place_objects
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -73,7 +65,7 @@ def room_scene() -> Scene:
         PrimitiveCubeCfg(name=name, category=name.partition("_")[0], size=size, position=place, color=colors[i % 4])
         for i, (name, (size, place)) in enumerate(ROOM.items())
     ]
-    return with_objects(nothing(), boxes, root=Path()).scene
+    return place_objects(nothing(), boxes, root=Path()).scene
 
 
 def room_episode(name: str, start: Vec3, *goals: Vec3) -> Episode:

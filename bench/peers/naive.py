@@ -15,10 +15,10 @@ os.environ.setdefault("LP_NUM_THREADS", "0")
 import moderngl
 import numpy as np
 
+from nav_eval.scene.formats import read_scene
 from nav_eval.scene.model import Scene
-from nav_eval.scene.reading import read_scene
 from nav_eval.simulator.rendering import Camera
-from nav_eval.simulator.rendering.walk import EyePose
+from nav_eval.simulator.rendering.throughput import EyePose
 
 WIDTH, HEIGHT = 640, 480
 VERTEX = """
@@ -97,14 +97,14 @@ def _meshes(scene: Scene) -> list[tuple[np.ndarray, int]]:
 def main(scene: Path, poses: list[EyePose]) -> None:
     naive = Naive(read_scene(scene))
     for pose in poses[:2]:
-        naive.render(Camera.looking(pose.position, yaw=pose.yaw), depth=True)
+        naive.render(Camera.from_angles(pose.position, yaw=pose.yaw), depth=True)
     print(json.dumps({"renderer": naive.context.info["GL_RENDERER"], "meshes": len(naive.meshes)}), flush=True)
     for line in sys.stdin:
         mode, start, count = line.split()
         cpu, means = 0.0, []
         chosen = poses[int(start) :][: int(count)]
         for pose in chosen:
-            camera = Camera.looking(pose.position, yaw=pose.yaw)
+            camera = Camera.from_angles(pose.position, yaw=pose.yaw)
             before = time.process_time()
             rgb, _ = naive.render(camera, depth=mode == "rgb+depth")
             cpu += time.process_time() - before

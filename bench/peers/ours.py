@@ -8,17 +8,16 @@ from pathlib import Path
 
 import numpy as np
 
-from nav_eval.cache import cache_folder
-from nav_eval.scene.reading import read_scene, scene_digest
-from nav_eval.simulator.rendering import Camera, Channel, Device, Renderer, prepared_scene
-from nav_eval.simulator.rendering.benchmark import Lens, warm_up
-from nav_eval.simulator.rendering.walk import EyePose
+from nav_eval.cache import get_cache_folder
+from nav_eval.scene.formats import compute_scene_digest, read_scene
+from nav_eval.simulator.rendering import Camera, Channel, Device, Renderer, load_or_prepare
+from nav_eval.simulator.rendering.throughput import EyePose, Lens, warm_up
 
 RIG = (math.radians(60), 0.0, math.radians(-60))
 
 
 def main(scene: Path, poses: list[EyePose]) -> None:
-    prepared = prepared_scene(cache_folder(), scene_digest(scene), lambda: read_scene(scene))
+    prepared = load_or_prepare(get_cache_folder(), compute_scene_digest(scene), lambda: read_scene(scene))
     renderer = Renderer(prepared, device=Device.open())
     for channels in ({Channel.RGB}, {Channel.RGB, Channel.DEPTH}):
         warm_up(renderer, Lens(channels=frozenset(channels), width=640, height=480, hfov=90.0), poses)
@@ -43,8 +42,8 @@ def _block(renderer: Renderer, mode: str, poses: list[EyePose]) -> dict[str, obj
 
 def _cameras(mode: str, pose: EyePose) -> list[Camera]:
     if mode.startswith("rig_"):
-        return [Camera.looking(pose.position, yaw=pose.yaw + turn, width=366, height=366) for turn in RIG]
-    return [Camera.looking(pose.position, yaw=pose.yaw)]
+        return [Camera.from_angles(pose.position, yaw=pose.yaw + turn, width=366, height=366) for turn in RIG]
+    return [Camera.from_angles(pose.position, yaw=pose.yaw)]
 
 
 def thumbnail(rgb: np.ndarray) -> list[int]:

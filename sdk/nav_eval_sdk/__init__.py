@@ -1,19 +1,8 @@
 """What a team installs: the `Agent` to write, the types it sees, and `serve`."""
 
-from nav_eval_sdk.agent import (
-    Action,
-    Agent,
-    Answer,
-    Description,
-    Episode,
-    Observation,
-    Outcome,
-    Pose,
-    SensorSpec,
-    Task,
-)
+from nav_eval_sdk.agent import Action, Agent, Answer, Description, Episode, Observation, Outcome, Pose, SensorSpec, Task
 from nav_eval_sdk.errors import SdkError
-from nav_eval_sdk.serving import serve
+from nav_eval_sdk.server import serve
 
 __all__ = [
     "Action",
@@ -29,4 +18,4 @@ __all__ = [
     "Task",
     "serve",
 ]
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -14,13 +14,13 @@ from typing import Any
 
 import nav_eval_sdk
 from nav_eval_sdk.errors import SdkError
-from nav_eval_sdk.serving import PROTOCOLS, serve
+from nav_eval_sdk.server import PROTOCOLS, serve
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     words = list(sys.argv[1:] if argv is None else argv)
     cut = words.index("--") if "--" in words else len(words)
-    arguments = _parser().parse_args(words[:cut])
+    arguments = _make_parser().parse_args(words[:cut])
     arguments.extra = words[cut + 1 :]  # for the engine, or to start the agent
     try:
         code = arguments.run(arguments)
@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     sys.exit(code)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="nav-eval-sdk", description="Take part in a nav-eval challenge.")
     parser.add_argument("--version", action="version", version=nav_eval_sdk.__version__)
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
@@ -42,16 +42,16 @@ def _parser() -> argparse.ArgumentParser:
         added.set_defaults(run=run)
         return added
 
-    init = command("init", _init)
+    init = command("init", _run_init)
     init.add_argument("directory", type=Path)
 
-    serving = command("serve", _serve)
+    serving = command("serve", _run_serve)
     serving.add_argument("agent", help="module:Class or path/agent.py:Class")
     serving.add_argument("--protocol", choices=PROTOCOLS, default=None)
     serving.add_argument("--address", help="host:port, unix:/path, or the evaluator's ws://host:port")
     serving.add_argument("--max-episodes", type=int, help="episodes at once, instead of what the agent says")
 
-    check = command("check", _check)
+    check = command("check", _run_check)
     check.add_argument("target", help="grpc://host:port, unix:/path, http://…, ws://0.0.0.0:port, or an image")
     check.add_argument("--task", default="navigation", help="navigation or localization")
     check.add_argument("--sensor", action="append", default=[], help="also offer name:dtype:shape; may be repeated")
@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--action-seconds", type=float, default=30.0, help="for one reply")
     check.add_argument("--json", action="store_true", help="print the findings as JSON")
 
-    test = command("test", _test)
+    test = command("test", _run_test)
     test.add_argument("benchmark")
     test.add_argument("--agent", help="grpc://…, unix:…, http://…, module:Class or a command")
     test.add_argument("--image", help="run this image as on the server")
@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     test.add_argument("--engine-image", help="use this engine image instead of the installed nav-eval")
     test.epilog = "What follows -- is given to `nav-eval evaluate`."
 
-    pack = command("pack", _pack)
+    pack = command("pack", _run_pack)
     pack.add_argument("directory", type=Path)
     pack.add_argument("--out", type=Path, default=Path("image.tar"))
     pack.epilog = "What follows -- starts the agent, in the folder; python agent.py when nothing is said."
@@ -78,11 +78,11 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_remote(command: Callable[[str, Any], argparse.ArgumentParser]) -> None:
     """The commands that talk to a server."""
-    login = command("login", _login)
+    login = command("login", _run_login)
     login.add_argument("server", help="https://challenge.example.org")
     login.add_argument("--token", help="asked for when not given")
 
-    submit = command("submit", _submit)
+    submit = command("submit", _run_submit)
     submit.add_argument("what", help="an image, or an archive written by docker save")
     submit.add_argument("--competition", required=True)
     submit.add_argument("--phase", required=True)
@@ -90,14 +90,14 @@ def _add_remote(command: Callable[[str, Any], argparse.ArgumentParser]) -> None:
     submit.add_argument("--note", default="", help="for yourselves")
     submit.add_argument("--watch", action="store_true", help="stay until there is a verdict")
 
-    watch = command("watch", _watch)
+    watch = command("watch", _run_watch)
     watch.add_argument("submission")
 
-    logs = command("logs", _logs)
+    logs = command("logs", _run_logs)
     logs.add_argument("submission")
     logs.add_argument("--episode")
 
-    board = command("leaderboard", _leaderboard)
+    board = command("leaderboard", _run_leaderboard)
     board.add_argument("competition")
     board.add_argument("phase")
     board.add_argument("--json", action="store_true")
@@ -105,7 +105,7 @@ def _add_remote(command: Callable[[str, Any], argparse.ArgumentParser]) -> None:
         remote.add_argument("--server", help="instead of the one that you logged in to")
 
 
-def _init(arguments: argparse.Namespace) -> int:
+def _run_init(arguments: argparse.Namespace) -> int:
     """Make a project: agent, Dockerfile, README and CI."""
     from nav_eval_sdk.project import create_project
 
@@ -115,10 +115,10 @@ def _init(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _serve(arguments: argparse.Namespace) -> int:
+def _run_serve(arguments: argparse.Namespace) -> int:
     """Serve an agent by its class."""
     serve(
-        load(arguments.agent),
+        load_agent(arguments.agent),
         address=arguments.address,
         protocol=arguments.protocol,
         max_episodes=arguments.max_episodes,
@@ -126,9 +126,9 @@ def _serve(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _check(arguments: argparse.Namespace) -> int:
+def _run_check(arguments: argparse.Namespace) -> int:
     """Check a running agent or an image against the protocol; no simulator needed."""
-    from nav_eval_sdk.checking.command import check_agent
+    from nav_eval_sdk.check.command import check_agent
 
     fine = check_agent(
         arguments.target,
@@ -141,11 +141,11 @@ def _check(arguments: argparse.Namespace) -> int:
     return 0 if fine else 1
 
 
-def _test(arguments: argparse.Namespace) -> int:
+def _run_test(arguments: argparse.Namespace) -> int:
     """Evaluate locally, with the engine that the server runs."""
-    from nav_eval_sdk.evaluating import evaluate
+    from nav_eval_sdk.project import run_evaluation
 
-    return evaluate(
+    return run_evaluation(
         arguments.benchmark,
         agent=arguments.agent,
         image=arguments.image,
@@ -155,31 +155,31 @@ def _test(arguments: argparse.Namespace) -> int:
     )
 
 
-def _pack(arguments: argparse.Namespace) -> int:
+def _run_pack(arguments: argparse.Namespace) -> int:
     """Pack a folder as an image, for servers that run trusted agents without Docker."""
-    from nav_eval_sdk.archiving import COMMAND, pack_folder
+    from nav_eval_sdk.project import AGENT_COMMAND, pack_folder
 
-    print(pack_folder(arguments.directory, arguments.out, command=arguments.extra or COMMAND))
+    print(pack_folder(arguments.directory, arguments.out, command=arguments.extra or AGENT_COMMAND))
     return 0
 
 
-def _login(arguments: argparse.Namespace) -> int:
+def _run_login(arguments: argparse.Namespace) -> int:
     """Remember a server and your team's token."""
-    from nav_eval_sdk import credentials
+    from nav_eval_sdk import http_client
     from nav_eval_sdk.client import ChallengeClient
 
     token = arguments.token or getpass.getpass("Token: ")
     team = ChallengeClient(arguments.server, token).who_am_i()
-    file = credentials.save(arguments.server.rstrip("/"), token)
+    file = http_client.save_token(arguments.server.rstrip("/"), token)
     print(f"Logged in as {team.get('team') or team.get('name')}; the token is in {file}.")
     return 0
 
 
-def _submit(arguments: argparse.Namespace) -> int:
+def _run_submit(arguments: argparse.Namespace) -> int:
     """Upload an image and have it evaluated."""
-    from nav_eval_sdk.submitting import submit
+    from nav_eval_sdk.submission import submit
 
-    client = _client(arguments)
+    client = _make_client(arguments)
     submission = submit(
         client,
         arguments.what,
@@ -189,68 +189,70 @@ def _submit(arguments: argparse.Namespace) -> int:
         note=arguments.note,
     )
     print(submission.submission_id)
-    return _watched(client, submission.submission_id) if arguments.watch else 0
+    return _watch_to_the_end(client, submission.submission_id) if arguments.watch else 0
 
 
-def _watch(arguments: argparse.Namespace) -> int:
+def _run_watch(arguments: argparse.Namespace) -> int:
     """Follow a submission to its end."""
-    return _watched(_client(arguments), arguments.submission)
+    return _watch_to_the_end(_make_client(arguments), arguments.submission)
 
 
-def _logs(arguments: argparse.Namespace) -> int:
+def _run_logs(arguments: argparse.Namespace) -> int:
     """Print what the agent printed."""
-    for line in _client(arguments).logs(arguments.submission, episode=arguments.episode):
+    for line in _make_client(arguments).logs(arguments.submission, episode=arguments.episode):
         print(line)
     return 0
 
 
-def _leaderboard(arguments: argparse.Namespace) -> int:
+def _run_leaderboard(arguments: argparse.Namespace) -> int:
     """Print a leaderboard."""
-    board = _client(arguments).leaderboard(arguments.competition, arguments.phase)
+    board = _make_client(arguments).leaderboard(arguments.competition, arguments.phase)
     if arguments.json:
         print(json.dumps(board, indent=2))
     else:
-        print(table(board))
+        print(format_board(board))
     return 0
 
 
-def table(board: dict[str, Any]) -> str:
+def format_board(board: dict[str, Any]) -> str:
     """The board as aligned columns."""
     columns = [str(column) for column in board.get("columns", [])]
     rows = [["rank", "team", *columns]]
     for row in board.get("rows", []):
         scores = row.get("scores", {})
-        rows.append([_cell(row.get("rank")), _team(row), *(_cell(scores.get(key)) for key in columns)])
+        rows.append(
+            [_format_cell(row.get("rank")), _format_team(row), *(_format_cell(scores.get(key)) for key in columns)]
+        )
     widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
 
 
-def _team(row: dict[str, Any]) -> str:
+def _format_team(row: dict[str, Any]) -> str:
     """The name; the organiser's own rows are marked."""
     kind = str(row.get("kind", "team")).replace("_", " ")
     return str(row.get("team", "")) + ("" if kind == "team" else f" ({kind})")
 
 
-def _cell(value: object) -> str:
+def _format_cell(value: object) -> str:
     return f"{value:.4f}" if isinstance(value, float) else "–" if value is None else str(value)
 
 
-def _watched(client: Any, submission_id: str) -> int:  # noqa: ANN401
-    from nav_eval_sdk.submitting import verdict, watch
+def _watch_to_the_end(client: Any, submission_id: str) -> int:  # noqa: ANN401
+    from nav_eval_sdk.submission import format_verdict, watch
 
     submission = watch(client, submission_id)
-    print(verdict(submission))
+    print(format_verdict(submission))
     return 0 if submission.status == "completed" else 1
 
 
-def _client(arguments: argparse.Namespace) -> Any:  # noqa: ANN401
-    from nav_eval_sdk import credentials
+def _make_client(arguments: argparse.Namespace) -> Any:  # noqa: ANN401
+    from nav_eval_sdk import http_client
     from nav_eval_sdk.client import ChallengeClient
 
-    return ChallengeClient(*credentials.load(arguments.server))
+    return ChallengeClient(*http_client.load_credentials(arguments.server))
 
 
-def load(name: str) -> Any:  # noqa: ANN401
+def load_agent(name: str) -> Any:  # noqa: ANN401
     """The class called `module:Class` or `path/agent.py:Class`."""
     source, _, attribute = name.rpartition(":")
     if not source:

@@ -21,3 +21,14 @@ class AgentError(SdkError):
 
 class BadRequest(SdkError):
     """The evaluator sent something that the protocol does not allow."""
+
+
+class Disconnected(SdkError):
+    """The other side is gone."""
+
+
+class MissingExtra(SdkError):
+    """Something was asked for that needs further packages."""
+
+    def __init__(self, purpose: str, *, extra: str) -> None:
+        super().__init__(f"{purpose} needs further packages: pip install 'nav-eval-sdk[{extra}]'")

@@ -1,9 +1,9 @@
-"""The agent's end of agent.proto."""
+"""The agent's end of agent.proto: the server, and its messages as the types that agents see."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Callable
@@ -12,11 +12,119 @@ import grpc
 
 from nav_eval_sdk._generated import agent_pb2 as pb
 from nav_eval_sdk._generated import health_pb2
-from nav_eval_sdk.agent import Outcome
+from nav_eval_sdk.agent import Action, Array, Description, Episode, Observation, Outcome, SensorSpec, Task
+from nav_eval_sdk.arrays import SharedMemory, SharedMemoryCache, decode_image, decode_raw
 from nav_eval_sdk.errors import AgentError, BadRequest, SdkError
-from nav_eval_sdk.hosting import Host
-from nav_eval_sdk.shared_memory import Memories
-from nav_eval_sdk.wire import act_reply, describe_reply, episode_of, observation_of, outcome_of
+from nav_eval_sdk.host import Host
+
+PROTOCOL_VERSION = 1
+
+ENCODINGS = {"raw": pb.ENCODING_RAW, "jpeg": pb.ENCODING_JPEG, "png": pb.ENCODING_PNG}
+_END_STATUSES: dict[int, str] = {
+    pb.END_STATUS_FAILED: "failed",
+    pb.END_STATUS_CANCELLED: "cancelled",
+    pb.END_STATUS_TIMEOUT: "timeout",
+}
+
+
+def encode_description(description: Description, *, proof: bytes) -> pb.DescribeReply:
+    return pb.DescribeReply(
+        name=description.name,
+        version=description.version,
+        protocol_versions=[PROTOCOL_VERSION],
+        sensors=[
+            pb.SensorRequest(name=name, encodings=[_encode_encoding(encoding) for encoding in encodings])
+            for name, encodings in description.sensors.items()
+        ],
+        max_episodes=description.max_episodes,
+        max_actions=description.max_actions,
+        wants_between=description.wants_between,
+        repeats_replies=True,
+        shared_memory_proof=proof,
+        metadata=description.metadata,
+    )
+
+
+def decode_task(message: pb.Task) -> Task:
+    return Task(
+        name=message.name,
+        sensors={sensor.name: SensorSpec(sensor.kind, sensor.dtype, tuple(sensor.shape)) for sensor in message.sensors},
+        actions={
+            action.name: {name: (bounds.low, bounds.high) for name, bounds in action.arguments.items()}
+            for action in message.actions
+        },
+        max_steps=message.max_steps,
+        reset_seconds=message.reset_seconds,
+        action_seconds=message.action_seconds,
+    )
+
+
+def decode_episode(request: pb.ResetRequest) -> Episode:
+    told = request.episode
+    return Episode(
+        episode_id=told.episode_id,
+        instruction=told.instruction.text,
+        tokens=tuple(told.instruction.tokens),
+        language=told.instruction.language,
+        object_category=told.object_category or None,
+        task=decode_task(request.task),
+        session_id=request.session_id,
+    )
+
+
+def decode_observation(request: pb.ActRequest, *, episode: Episode, memory: SharedMemory | None) -> Observation:
+    def moment(message: pb.Observation, between: Iterable[pb.Observation] = ()) -> Observation:
+        return Observation(
+            step=message.step,
+            sensors={name: _decode_array(tensor, request.sequence, memory) for name, tensor in message.sensors.items()},
+            texts=dict(message.texts),
+            between=tuple(moment(seen) for seen in between),
+            episode=episode,
+        )
+
+    return moment(request.observation, request.between)
+
+
+def encode_reply(sequence: int, actions: Iterable[Action], held: Iterable[int] = ()) -> pb.ActReply:
+    return pb.ActReply(sequence=sequence, actions=[_encode_action(action) for action in actions], held=held)
+
+
+def decode_outcome(request: pb.EndRequest) -> Outcome:
+    return Outcome(
+        status=_END_STATUSES.get(request.status, "completed"),
+        steps=request.steps,
+        reason=request.reason,
+        metrics=dict(request.metrics),
+    )
+
+
+def _encode_action(action: Action) -> pb.Action:
+    return pb.Action(
+        name=action.name,
+        arguments={name: float(value) for name, value in action.arguments.items()},
+        poses=[pb.Pose(position=pose.position, rotation=pose.rotation) for pose in action.poses],
+    )
+
+
+def _decode_array(tensor: pb.Tensor, sequence: int, memory: SharedMemory | None) -> Array:
+    shape, content = tuple(tensor.shape), tensor.WhichOneof("content")
+    if content == "shared":
+        if memory is None:
+            raise BadRequest("A tensor lies in shared memory that this episode does not have.")
+        return memory.array(sequence, offset=tensor.shared.offset, dtype=tensor.dtype, shape=shape)
+    if content == "jpeg":
+        return decode_image(tensor.jpeg, shape)
+    if content == "png":
+        return decode_image(tensor.png, shape)
+    return decode_raw(tensor.raw, tensor.dtype, shape)
+
+
+def _encode_encoding(name: str) -> pb.Encoding:
+    try:
+        return ENCODINGS[name]
+    except KeyError:
+        raise SdkError(f"{name!r} is no encoding; choose among {', '.join(ENCODINGS)}.") from None
+
 
 SERVICE = "nav_eval.v1.Agent"
 HEALTH = "grpc.health.v1.Health"
@@ -29,7 +137,7 @@ class GrpcServer:
 
     def __init__(self, host: Host, address: str, *, threads: int = 256) -> None:
         """`address` is `host:port` (port 0 picks a free one) or `unix:/path`."""
-        service = _Service(host)
+        service = _GrpcService(host)
         self._pool = ThreadPoolExecutor(threads + SPARE_THREADS)
         self._server = grpc.server(self._pool, options=_OPTIONS)
         self._server.add_generic_rpc_handlers((service.agent_handlers(), service.health_handlers()))
@@ -59,30 +167,28 @@ _OPTIONS = [
 ]
 
 
-class _Service:
+class _GrpcService:
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._memories = Memories()
+        self._memories = SharedMemoryCache()
 
     def agent_handlers(self) -> grpc.GenericRpcHandler[Any, Any]:
         return grpc.method_handlers_generic_handler(
             SERVICE,
             {
-                "Describe": _unary(self._describe, pb.DescribeRequest),
-                "Reset": _unary(self._reset, pb.ResetRequest),
-                "Act": _unary(self._act, pb.ActRequest),
-                "End": _unary(self._end, pb.EndRequest),
+                "Describe": _make_handler(self._describe, pb.DescribeRequest),
+                "Reset": _make_handler(self._reset, pb.ResetRequest),
+                "Act": _make_handler(self._act, pb.ActRequest),
+                "End": _make_handler(self._end, pb.EndRequest),
                 "Episode": grpc.stream_stream_rpc_method_handler(
-                    self._episode,
-                    request_deserializer=pb.EpisodeRequest.FromString,
-                    response_serializer=_serialized,
+                    self._episode, request_deserializer=pb.EpisodeRequest.FromString, response_serializer=_serialize
                 ),
             },
         )
 
     def health_handlers(self) -> grpc.GenericRpcHandler[Any, Any]:
         return grpc.method_handlers_generic_handler(
-            HEALTH, {"Check": _unary(self._check, health_pb2.HealthCheckRequest)}
+            HEALTH, {"Check": _make_handler(self._check, health_pb2.HealthCheckRequest)}
         )
 
     def _check(self, request: health_pb2.HealthCheckRequest) -> health_pb2.HealthCheckResponse:
@@ -92,24 +198,24 @@ class _Service:
     def _describe(self, request: pb.DescribeRequest) -> pb.DescribeReply:
         offered = request.shared_memory
         proof = self._memories.proof(offered.path, offered.size) if offered.size else b""
-        return describe_reply(self._host.describe(), proof=proof)
+        return encode_description(self._host.describe(), proof=proof)
 
     def _reset(self, request: pb.ResetRequest) -> pb.ResetReply:
         offered = request.shared_memory
         memory = self._memories.get(offered.path, offered.size) if offered.size else None
-        self._host.reset(episode_of(request), memory)
+        self._host.reset(decode_episode(request), memory)
         return pb.ResetReply(shared_memory=memory is not None)
 
     def _act(self, request: pb.ActRequest) -> pb.ActReply:
         session = self._host.session(request.session_id)
         memory = session.memory
-        observation = observation_of(request, episode=session.episode, memory=memory)
+        observation = decode_observation(request, episode=session.episode, memory=memory)
         actions = self._host.act(request.session_id, request.sequence, observation)
         del observation  # what is alive now is held by the agent itself
-        return act_reply(request.sequence, actions, memory.held() if memory is not None else ())
+        return encode_reply(request.sequence, actions, memory.held() if memory is not None else ())
 
     def _end(self, request: pb.EndRequest) -> pb.EndReply:
-        self._host.end(request.session_id, outcome_of(request))
+        self._host.end(request.session_id, decode_outcome(request))
         return pb.EndReply()
 
     def _episode(
@@ -153,16 +259,16 @@ def _as_status(context: grpc.ServicerContext) -> Iterator[None]:
         context.abort(grpc.StatusCode.INTERNAL, str(error))
 
 
-def _unary(handle: Callable[[Any], Any], request: Any) -> grpc.RpcMethodHandler[Any, Any]:  # noqa: ANN401
+def _make_handler(handle: Callable[[Any], Any], request: Any) -> grpc.RpcMethodHandler[Any, Any]:  # noqa: ANN401
     def call(message: Any, context: grpc.ServicerContext) -> Any:  # noqa: ANN401
         with _as_status(context):
             return handle(message)
 
     return grpc.unary_unary_rpc_method_handler(
-        call, request_deserializer=request.FromString, response_serializer=_serialized
+        call, request_deserializer=request.FromString, response_serializer=_serialize
     )
 
 
-def _serialized(message: Any) -> bytes:  # noqa: ANN401
+def _serialize(message: Any) -> bytes:  # noqa: ANN401
     data: bytes = message.SerializeToString()
     return data

@@ -6,20 +6,20 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Callable
 
-from nav_eval_sdk.documents import (
+from nav_eval_sdk.errors import AgentError, BadRequest, SdkError
+from nav_eval_sdk.host import Host
+from nav_eval_sdk.json_messages import (
     JSON,
     MSGPACK,
     Document,
-    decode,
-    description_document,
-    encode,
-    episode_of,
-    observation_of,
-    outcome_of,
-    reply_document,
+    decode_episode,
+    decode_observation,
+    decode_outcome,
+    dump_document,
+    encode_description,
+    encode_reply,
+    load_document,
 )
-from nav_eval_sdk.errors import AgentError, BadRequest, SdkError
-from nav_eval_sdk.hosting import Host
 
 MOST_BYTES = 1 << 30
 
@@ -31,7 +31,7 @@ class RestServer:
         """`address` is `host:port`; port 0 picks a free one."""
         name, _, port = address.removeprefix("http://").rpartition(":")
         try:
-            self._server = _Server((name.strip("[]"), int(port)), _handler(host))
+            self._server = _Server((name.strip("[]"), int(port)), _make_handler(host))
         except (OSError, ValueError, OverflowError) as error:
             raise SdkError(f"Cannot serve on {address}: {error}") from error
         self.port: int = self._server.server_address[1]
@@ -52,8 +52,8 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128
 
 
-def _handler(host: Host) -> type[BaseHTTPRequestHandler]:
-    service = _Service(host)
+def _make_handler(host: Host) -> type[BaseHTTPRequestHandler]:
+    service = _RestService(host)
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -75,7 +75,7 @@ def _handler(host: Host) -> type[BaseHTTPRequestHandler]:
                 if handle is None:
                     self._reply(404, {"error": f"There is no {self.path}."}, binary=False)
                     return
-                self._reply(200, handle(decode(body, binary=binary)), binary=binary)
+                self._reply(200, handle(load_document(body, binary=binary)), binary=binary)
             except BadRequest as error:
                 self._reply(400, {"error": str(error)}, binary=False)
             except AgentError as error:
@@ -91,7 +91,7 @@ def _handler(host: Host) -> type[BaseHTTPRequestHandler]:
             return self.rfile.read(int(size))
 
         def _reply(self, status: int, document: Document, *, binary: bool) -> None:
-            body = encode(document, binary=binary)
+            body = dump_document(document, binary=binary)
             self.send_response(status)
             self.send_header("Content-Type", MSGPACK if binary else JSON)
             self.send_header("Content-Length", str(len(body)))
@@ -104,7 +104,7 @@ def _handler(host: Host) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-class _Service:
+class _RestService:
     def __init__(self, host: Host) -> None:
         self._host = host
         self.paths: dict[str, Callable[[Document], Document]] = {
@@ -115,17 +115,17 @@ class _Service:
         }
 
     def _describe(self, document: Document) -> Document:
-        return description_document(self._host.describe())
+        return encode_description(self._host.describe())
 
     def _reset(self, document: Document) -> Document:
-        self._host.reset(episode_of(document))
+        self._host.reset(decode_episode(document))
         return {"status": "ready"}
 
     def _act(self, document: Document) -> Document:
         session_id, sequence = str(document.get("session_id", "")), int(document.get("sequence", 0))
-        observation = observation_of(document, self._host.session(session_id).episode)
-        return reply_document(sequence, self._host.act(session_id, sequence, observation))
+        observation = decode_observation(document, self._host.session(session_id).episode)
+        return encode_reply(sequence, self._host.act(session_id, sequence, observation))
 
     def _end(self, document: Document) -> Document:
-        self._host.end(str(document.get("session_id", "")), outcome_of(document))
+        self._host.end(str(document.get("session_id", "")), decode_outcome(document))
         return {"status": "ended"}

@@ -37,9 +37,21 @@ class SceneError(NavEvalError):
     """A scene cannot be used; the message names the file and what to do about it."""
 
 
-class NavigationError(NavEvalError):
+class NavigationMeshError(NavEvalError):
     """A navigation mesh cannot be built or asked this; the message says why."""
 
 
 class SimulatorError(NavEvalError):
     """The simulator cannot run here; the message names the missing part."""
+
+
+class BadCamera(SimulatorError):
+    """A camera cannot take this picture; the message names the value and what is allowed."""
+
+
+class NoRenderer(SimulatorError):
+    """No OpenGL device: install the Debian packages libegl1 and libgl1-mesa-dri (software), or the GPU's driver."""
+
+
+class BadPreparedScene(SimulatorError):
+    """Prepared render data cannot be used; delete the folder that the message names, it will be made again."""

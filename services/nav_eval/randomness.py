@@ -9,12 +9,12 @@ import hashlib
 import numpy as np
 
 
-def subseed(seed: int, *keys: str | int) -> int:
+def derive_seed(seed: int, *keys: str | int) -> int:
     """A 128-bit seed that depends on all of its arguments and on nothing else."""
     text = "/".join(str(part) for part in (seed, *keys))
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest(), "little")
 
 
-def generator(seed: int, *keys: str | int) -> np.random.Generator:
+def make_generator(seed: int, *keys: str | int) -> np.random.Generator:
     """A generator for one purpose."""
-    return np.random.Generator(np.random.PCG64(subseed(seed, *keys)))
+    return np.random.Generator(np.random.PCG64(derive_seed(seed, *keys)))

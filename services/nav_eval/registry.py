@@ -1,12 +1,13 @@
 """Names for things that a configuration may ask for: one dict, one decorator, one helpful refusal.
 
-Third-party packages add their own through an entry-point group; the group is read the first time a
-name is looked up, so that importing nav-eval never imports a plug-in.
+Third-party packages add their own through an entry-point group. The group is read the first time a
+name is looked up, and a plug-in is imported when its own name is asked for: a benchmark that does not use it is
+not touched by it.
 """
 
 import difflib
 from collections.abc import Callable, Iterator
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Generic, TypeVar
 
 from nav_eval.errors import NameTaken, UnknownName
@@ -21,7 +22,7 @@ class Registry(Generic[T]):
         self.kind = kind
         self._group = entry_point_group
         self._entries: dict[str, T] = {}
-        self._plugins_loaded = False
+        self._plugins: dict[str, EntryPoint] | None = None  #: what is announced and not yet imported; None: not looked
 
     def register(self, name: str) -> Callable[[T], T]:
         """Decorator: make the decorated object known as `name`."""
@@ -36,30 +37,35 @@ class Registry(Generic[T]):
 
     def get(self, name: str) -> T:
         """The entry called `name`; an unknown name is refused with the nearest that exist."""
-        self._load_plugins()
+        plugins = self._find_plugins()
+        if name in plugins:
+            self.register(name)(plugins.pop(name).load())
         if name not in self._entries:
             raise UnknownName(self._refusal(name))
         return self._entries[name]
 
     def names(self) -> list[str]:
-        self._load_plugins()
-        return sorted(self._entries)
+        return sorted({*self._entries, *self._find_plugins()})
 
     def __contains__(self, name: object) -> bool:
-        self._load_plugins()
-        return name in self._entries
+        return name in self._entries or name in self._find_plugins()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names())
 
-    def _load_plugins(self) -> None:
-        if self._plugins_loaded:
-            return
-        self._plugins_loaded = True
-        for entry_point in entry_points(group=self._group):
-            self.register(entry_point.name)(entry_point.load())
+    def _find_plugins(self) -> dict[str, EntryPoint]:
+        """What packages announce, by name; each is imported when somebody asks for it."""
+        if self._plugins is None:
+            self._plugins = {}
+            for entry_point in entry_points(group=self._group):
+                if entry_point.name in self._entries or entry_point.name in self._plugins:
+                    self.get(entry_point.name)
+                    self.register(entry_point.name)(entry_point.load())
+                else:
+                    self._plugins[entry_point.name] = entry_point
+        return self._plugins
 
     def _refusal(self, name: str) -> str:
-        close = difflib.get_close_matches(name, self._entries, n=1)
+        close = difflib.get_close_matches(name, self.names(), n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
-        return f"There is no {self.kind} {name!r}.{hint} Known: {', '.join(sorted(self._entries))}."
+        return f"There is no {self.kind} {name!r}.{hint} Known: {', '.join(self.names())}."

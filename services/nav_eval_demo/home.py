@@ -9,7 +9,12 @@ from pathlib import Path
 
 import msgspec
 
-from nav_eval_demo.errors import DemoError
+from nav_eval.errors import NavEvalError
+
+
+class DemoError(NavEvalError):
+    """The demo cannot go on; the message says why and what to do."""
+
 
 FORMAT = 1
 STATE = "demo.json"

@@ -1,19 +1,15 @@
 """The installation that the demo plays on: `nav-eval serve --with-worker`, as a process of its own."""
 
 import errno
-import os
-import signal
 import socket
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from nav_eval.leash import leashed, nav_eval
-from nav_eval_demo.errors import DemoError
-from nav_eval_demo.home import DemoHome
+from nav_eval.child_process import ChildProcess, bind_to_parent, make_nav_eval_command
+from nav_eval_demo.home import DemoError, DemoHome
 from nav_eval_sdk.errors import SdkError
-from nav_eval_sdk.web import Http
+from nav_eval_sdk.http_client import HttpClient
 
 HOST = "127.0.0.1"
 PORTS = 100  #: that are tried, from the one that was asked for
@@ -22,10 +18,10 @@ STOP_SECONDS = 40.0
 LAST_LINES = 15
 
 
-class Server:
+class DemoServer:
     """Gateway and worker, running."""
 
-    def __init__(self, process: subprocess.Popen[bytes], url: str, home: DemoHome) -> None:
+    def __init__(self, process: ChildProcess, url: str, home: DemoHome) -> None:
         self.process, self.url, self._home = process, url, home
 
     def check(self, *, stalled: bool = False) -> None:
@@ -43,19 +39,14 @@ class Server:
         while time.monotonic() < last:
             self.check()
             with suppress(SdkError):
-                if Http(self.url).json("GET", "/readyz")["ready"]:
+                if HttpClient(self.url).json("GET", "/readyz")["ready"]:
                     return
             time.sleep(0.1)
         raise DemoError(f"The server is not ready after {START_SECONDS:g} s. Its log:\n{self._last_words()}")
 
     def stop(self) -> None:
         """End it and everything that it started."""
-        self.process.terminate()
-        with suppress(subprocess.TimeoutExpired):
-            self.process.wait(timeout=STOP_SECONDS)
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+        self.process.stop(STOP_SECONDS)
 
     def _last_words(self) -> str:
         lines = self._home.log.read_text(errors="replace").strip().splitlines()
@@ -63,27 +54,24 @@ class Server:
 
 
 @contextmanager
-def serving(home: DemoHome, *, port: int) -> Iterator[Server]:
+def run_server(home: DemoHome, *, port: int) -> Iterator[DemoServer]:
     """A server on the first free port from `port` on; ended with the block."""
-    with listening_from(port) as listening, home.log.open("ab") as log:
+    with open_socket(port) as listening, home.log.open("ab") as log:
         descriptor = listening.fileno()
-        process = subprocess.Popen(  # noqa: S603 (our own command)
-            leashed(nav_eval("serve", "--with-worker", "--fd", str(descriptor))),
-            env=home.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
+        process = ChildProcess(
+            bind_to_parent(make_nav_eval_command("serve", "--with-worker", "--fd", str(descriptor))),
+            environment=home.environment,
+            output=log,
             pass_fds=[descriptor],
-            start_new_session=True,  # Ctrl-C is for us: we end it
         )
-        server = Server(process, f"http://{HOST}:{listening.getsockname()[1]}", home)
+        server = DemoServer(process, f"http://{HOST}:{listening.getsockname()[1]}", home)
     try:
         yield server
     finally:
         server.stop()
 
 
-def listening_from(port: int) -> socket.socket:
+def open_socket(port: int) -> socket.socket:
     """A socket on the first free port."""
     for number in range(port, min(port + PORTS, 65536)):
         try:

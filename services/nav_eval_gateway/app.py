@@ -5,18 +5,17 @@ from contextlib import asynccontextmanager
 
 import anyio.to_thread
 from fastapi import APIRouter, FastAPI
-from fastapi.routing import APIRoute
 
 import nav_eval
-from nav_eval_gateway import openapi, pages, problems, routes
-from nav_eval_gateway.live import ends_on_signals
-from nav_eval_gateway.metrics import Metrics, MetricsMiddleware
-from nav_eval_gateway.middlewares import BodyLimit, Boundary, TusHeaders
-from nav_eval_gateway.rate_limits import RateLimitMiddleware, RateLimits
-from nav_eval_gateway.services import Services
+from nav_eval_gateway import errors, openapi, pages, routes
+from nav_eval_gateway.dependencies import Services
+from nav_eval_gateway.middleware import BodyLimit, RequestBoundary, TusHeaders
+from nav_eval_gateway.prometheus import Metrics, MetricsMiddleware
+from nav_eval_gateway.rate_limit import RateLimitMiddleware, RateLimits
+from nav_eval_gateway.server_sent_events import end_on_signals
 from nav_eval_gateway.settings import GatewaySettings
-from nav_eval_store import migrate
-from nav_eval_store.clock import Clock
+from nav_eval_store.database import Clock
+from nav_eval_store.migrations import runner
 
 PREFIX = "/api/v1"
 DESCRIPTION = """
@@ -32,9 +31,9 @@ def create_app(settings: GatewaySettings, *, clock: Clock | None = None) -> Fast
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = settings.threads
         app.state.services = Services.open(settings, clock=clock)
-        migrate.check(app.state.services.database)
+        runner.check_revision(app.state.services.database)
         app.state.metrics.watch(app.state.services.database)
-        with ends_on_signals(app.state.services.hub):
+        with end_on_signals(app.state.services.events):
             try:
                 yield
             finally:
@@ -48,13 +47,13 @@ def create_app(settings: GatewaySettings, *, clock: Clock | None = None) -> Fast
         docs_url=None,  # both would load scripts from other hosts
         redoc_url=None,
         lifespan=lifespan,
-        generate_unique_id_function=_operation_id,
+        generate_unique_id_function=lambda route: route.name,
         redirect_slashes=False,
     )
     app.state.metrics = Metrics()
     _add_middlewares(app, settings)
-    problems.install(app)
-    api = APIRouter(prefix=PREFIX, responses=problems.problems(*problems.COMMON))
+    errors.install(app)
+    api = APIRouter(prefix=PREFIX, responses=errors.describe_problems(*errors.COMMON))
     for router in routes.API:
         api.include_router(router)
     app.include_router(api)
@@ -72,13 +71,8 @@ def _add_middlewares(app: FastAPI, settings: GatewaySettings) -> None:
     )
     app.add_middleware(TusHeaders, under=f"{PREFIX}/uploads")
     app.add_middleware(RateLimitMiddleware, limits=RateLimits.of(settings))
-    app.add_middleware(Boundary, https=settings.is_https)
+    app.add_middleware(RequestBoundary, https=settings.is_https)
     app.add_middleware(MetricsMiddleware, metrics=app.state.metrics)
-
-
-def _operation_id(route: APIRoute) -> str:
-    """Short names for generated clients: `create_submission`."""
-    return route.name
 
 
 __all__ = ["PREFIX", "create_app"]

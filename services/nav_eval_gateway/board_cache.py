@@ -16,9 +16,10 @@ from collections.abc import Awaitable, Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 from uuid import UUID
 
+import anyio
 from anyio import CapacityLimiter, to_thread
 from sqlalchemy import bindparam, select
 
@@ -29,12 +30,12 @@ from nav_eval_store.models import Competition, Phase
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 MOST_BYTES = 64 << 20
-LOOKS_AT_ONCE = 4
+QUERIES_AT_ONCE = 4
 RENDERINGS_AT_ONCE = 4
 """Whoever asks for many different ones waits for themselves; other requests find threads and connections free."""
 
 
-class Edition(NamedTuple):
+class BoardVersion(NamedTuple):
     """Which state of a board is shown now, and to whom."""
 
     phase_id: UUID
@@ -44,7 +45,7 @@ class Edition(NamedTuple):
     """`public`, `team` or `organiser`: who sees the scores."""
 
 
-_EDITION = (
+_VERSION_QUERY = (
     select(
         Phase.id,
         Phase.competition_id,
@@ -57,20 +58,20 @@ _EDITION = (
 )
 
 
-def edition(database: Database, competition: str, phase: str) -> Edition:
+def read_board_version(database: Database, competition: str, phase: str) -> BoardVersion:
     """The one cheap query that every request makes."""
     with database.engine.connect() as connection:
-        row = connection.execute(_EDITION, {"competition": competition, "phase": phase}).one_or_none()
+        row = connection.execute(_VERSION_QUERY, {"competition": competition, "phase": phase}).one_or_none()
     if row is None:
         raise NotFound(
             "There is no phase {phase!r} in a competition {competition!r}.", phase=phase, competition=competition
         )
     phase_id, competition_id, version, published_at, scores = row
-    return Edition(phase_id, competition_id, version, "public" if published_at is not None else scores)
+    return BoardVersion(phase_id, competition_id, version, "public" if published_at is not None else scores)
 
 
 @dataclass(frozen=True)
-class Rendered:
+class RenderedAnswer:
     """An answer, ready to be sent."""
 
     version: int  #: of the board
@@ -88,14 +89,14 @@ class Rendered:
         return gzip.compress(self.body, compresslevel=5, mtime=0)
 
 
-class SharedLooks(Generic[K, V]):
+class SingleFlight(Generic[K, V]):
     """Asks once for all who wait, and never answers with what was asked before they came."""
 
     def __init__(self, look: Callable[[K], V]) -> None:
         self._look = look
         self._waiting: dict[K, list[asyncio.Future[V]]] = {}
         self._running: set[K] = set()
-        self._threads = ThreadPoolExecutor(LOOKS_AT_ONCE, thread_name_prefix="look")
+        self._threads = ThreadPoolExecutor(QUERIES_AT_ONCE, thread_name_prefix="look")
 
     def ask(self, key: K) -> asyncio.Future[V]:
         """The answer of a look that begins from now on."""
@@ -137,18 +138,20 @@ class BoardCache:
     def __init__(self, database: Database, *, most_bytes: int = MOST_BYTES) -> None:
         self._most_bytes = most_bytes
         self._limiter = CapacityLimiter(RENDERINGS_AT_ONCE)
-        self._kept: OrderedDict[Hashable, Rendered] = OrderedDict()
-        self._rendering: dict[Hashable, asyncio.Task[Rendered]] = {}
-        self._looks = SharedLooks[tuple[str, str], Edition](lambda names: edition(database, *names))
+        self._kept: OrderedDict[Hashable, RenderedAnswer] = OrderedDict()
+        self._rendering: dict[Hashable, asyncio.Task[RenderedAnswer]] = {}
+        self._looks = SingleFlight[tuple[str, str], BoardVersion](lambda names: read_board_version(database, *names))
 
     def close(self) -> None:
         self._looks.close()
 
-    def edition(self, competition: str, phase: str) -> Awaitable[Edition]:
+    def find_version(self, competition: str, phase: str) -> Awaitable[BoardVersion]:
         """What the board shows now."""
         return self._looks.ask((competition, phase))
 
-    async def get(self, now: Edition, kind: str, form: str, render: Callable[[], Rendered]) -> Rendered:
+    async def get(
+        self, now: BoardVersion, kind: str, form: str, render: Callable[[], RenderedAnswer]
+    ) -> RenderedAnswer:
         """The answer for `now`, from memory or rendered in a thread, once for all who wait for it."""
         key = (now.phase_id, kind, form)
         kept = self._kept.get(key)
@@ -161,7 +164,7 @@ class BoardCache:
             task = self._rendering[wanted] = asyncio.create_task(self._render(key, wanted, render))
         return await asyncio.shield(task)
 
-    async def _render(self, key: Hashable, wanted: Hashable, render: Callable[[], Rendered]) -> Rendered:
+    async def _render(self, key: Hashable, wanted: Hashable, render: Callable[[], RenderedAnswer]) -> RenderedAnswer:
         try:
             rendered = await to_thread.run_sync(render, limiter=self._limiter)
         finally:
@@ -169,7 +172,7 @@ class BoardCache:
         self._keep(key, rendered)
         return rendered
 
-    def _keep(self, key: Hashable, rendered: Rendered) -> None:
+    def _keep(self, key: Hashable, rendered: RenderedAnswer) -> None:
         kept = self._kept.get(key)
         if kept is None or kept.version <= rendered.version:
             self._kept[key] = rendered
@@ -181,3 +184,32 @@ class BoardCache:
     def size(self) -> int:
         """Bytes that are kept."""
         return sum(len(answer.body) for answer in self._kept.values())
+
+
+T = TypeVar("T")
+AT_ONCE = 2
+MOST_KEPT = 512
+
+
+class ComputePool:
+    """A small pool for heavy questions."""
+
+    def __init__(self, *, at_once: int = AT_ONCE, most_kept: int = MOST_KEPT) -> None:
+        self._limiter = anyio.CapacityLimiter(at_once)
+        self._kept: OrderedDict[Hashable, Any] = OrderedDict()
+        self._most_kept = most_kept
+
+    async def once(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """The answer to `key`: kept, or computed in a thread when there is room."""
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return cast(T, self._kept[key])
+        answer = await self.run(compute)
+        self._kept[key] = answer
+        if len(self._kept) > self._most_kept:
+            self._kept.popitem(last=False)
+        return answer
+
+    async def run(self, compute: Callable[[], T]) -> T:
+        """The answer, computed in a thread when there is room."""
+        return await to_thread.run_sync(compute, limiter=self._limiter)

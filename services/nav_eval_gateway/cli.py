@@ -14,17 +14,28 @@ import uvicorn
 from sqlalchemy.exc import SQLAlchemyError
 from uvicorn.supervisors import Multiprocess
 
-from nav_eval.leash import nav_eval, stoppable
-from nav_eval_gateway import first_start
-from nav_eval_gateway.companion import Companion
+from nav_eval.child_process import SupervisedProcess, exit_on_signal, make_nav_eval_command
 from nav_eval_gateway.settings import GatewaySettings
-from nav_eval_store.errors import StoreError
+from nav_eval_store.audit import make_system_actor
+from nav_eval_store.database import Database
+from nav_eval_store.errors import NameInUse, OperatorError
+from nav_eval_store.migrations import runner
+from nav_eval_store.people import accounts
+from nav_eval_store.people.accounts import ALL_SCOPES
 from nav_eval_store.settings import StoreSettings
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-FAREWELL = 5  #: seconds that open connections get to end by themselves
+
+log = logging.getLogger(__name__)
+
+GRACE = 20.0  #: seconds between asking it to end and ending it
+LONGEST_PAUSE = 30.0  #: seconds between two attempts
+STEADY = 60.0  #: seconds; who lived that long did not die of how it was started
+
+
+GRACE_SECONDS = 5  #: seconds that open connections get to end by themselves
 BACKLOG = 2048
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -51,25 +62,26 @@ def serve(
     listening = socket.socket(fileno=fd) if fd is not None else listen(host, port)
     _prepare_store()
     with ExitStack() as stack:
-        stack.enter_context(stoppable())
+        stack.enter_context(exit_on_signal())
         if with_worker:
-            stack.enter_context(Companion(nav_eval("worker", "--beat"), environment=worker_environment()))
-        typer.echo(f"nav-eval serves at {address_of(listening)} (Ctrl-C ends it)")
-        _answer(listening, workers=workers, behind_proxy=behind_proxy, access_log=access_log)
+            worker = make_nav_eval_command("worker", "--beat")
+            stack.enter_context(SupervisedProcess(worker, environment=make_worker_environment()))
+        typer.echo(f"nav-eval serves at {format_address(listening)} (Ctrl-C ends it)")
+        _run_server(listening, workers=workers, behind_proxy=behind_proxy, access_log=access_log)
 
 
 def _refuse_strangers(host: str, *, behind_proxy: bool) -> None:
     """Agents that run as plain processes are for one's own machine, unless somebody asks for it by name."""
     if (host in LOOPBACK and not behind_proxy) or "NAV_EVAL_RUNTIME" in os.environ:
         return
-    raise StoreError(
+    raise OperatorError(
         "Others could submit agents here, and --with-worker runs agents as plain processes of this machine: whoever "
         "registers could run anything. Set NAV_EVAL_RUNTIME=docker to run them in containers, or "
         "NAV_EVAL_RUNTIME=process if you trust everybody who can reach this address."
     )
 
 
-def application() -> "FastAPI":
+def make_application() -> "FastAPI":
     """What each process serves."""
     from nav_eval_gateway.app import create_app
 
@@ -80,10 +92,10 @@ def _prepare_store() -> None:
     home = Path(os.environ.get("NAV_EVAL_HOME", "var")).absolute()
     database = StoreSettings.from_environment().open_database()
     try:
-        token_file = first_start.prepare(database, home)
+        token_file = prepare_database(database, home)
     except SQLAlchemyError as error:
-        raise StoreError(
-            f"The database cannot be used: {_said_by(error)}. `nav-eval doctor` says what to do."
+        raise OperatorError(
+            f"The database cannot be used: {_format_database_error(error)}. `nav-eval doctor` says what to do."
         ) from error
     finally:
         database.dispose()
@@ -91,20 +103,20 @@ def _prepare_store() -> None:
         typer.echo(f"A new installation. Its organiser's token is in {token_file}; keep it to yourself.")
 
 
-def _said_by(error: SQLAlchemyError) -> str:
+def _format_database_error(error: SQLAlchemyError) -> str:
     return str(getattr(error, "orig", None) or error).strip().splitlines()[0].rstrip(".")
 
 
-def _answer(listening: socket.socket, *, workers: int, behind_proxy: bool, access_log: bool) -> None:
+def _run_server(listening: socket.socket, *, workers: int, behind_proxy: bool, access_log: bool) -> None:
     config = uvicorn.Config(
-        "nav_eval_gateway.cli:application",
+        "nav_eval_gateway.cli:make_application",
         factory=True,
         workers=workers,
         proxy_headers=behind_proxy,
         forwarded_allow_ips="*" if behind_proxy else None,
         access_log=access_log,
         log_level="info" if access_log else "warning",
-        timeout_graceful_shutdown=FAREWELL,
+        timeout_graceful_shutdown=GRACE_SECONDS,
         server_header=False,
     )
     if workers > 1:
@@ -113,10 +125,10 @@ def _answer(listening: socket.socket, *, workers: int, behind_proxy: bool, acces
     server = uvicorn.Server(config)
     server.run(sockets=[listening])
     if not server.started:
-        raise StoreError("The gateway could not start; the lines above say why.")
+        raise OperatorError("The gateway could not start; the lines above say why.")
 
 
-def worker_environment() -> dict[str, str]:
+def make_worker_environment() -> dict[str, str]:
     """For one machine, unless the environment says otherwise: agents as local processes, one shard per core."""
     cores = len(os.sched_getaffinity(0))
     return {"NAV_EVAL_RUNTIME": "process", "NAV_EVAL_WORKER_CONCURRENCY": str(cores), **os.environ}
@@ -131,19 +143,50 @@ def listen(host: str, port: int) -> socket.socket:
         listening.bind(place)
         listening.listen(BACKLOG)
     except OSError as error:
-        raise StoreError(f"Cannot listen on {host}:{port}: {_why(error)}") from error
+        raise OperatorError(f"Cannot listen on {host}:{port}: {_explain_error(error)}") from error
     listening.set_inheritable(True)
     return listening
 
 
-def _why(error: OSError) -> str:
+def _explain_error(error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
         return "another program does already; end it, or choose another --port."
     return f"{error.strerror or error}; choose another --host or --port."
 
 
-def address_of(listening: socket.socket) -> str:
+def format_address(listening: socket.socket) -> str:
     """For the browser on this machine."""
     host, port = listening.getsockname()[:2]
     shown = {"0.0.0.0": "localhost", "::": "localhost"}.get(host, host)  # noqa: S104 (everywhere includes here)
     return f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
+
+
+ORGANISER = "organiser"
+SETUP = make_system_actor("first-start")
+
+
+def prepare_database(database: Database, home: Path) -> Path | None:
+    """Bring the tables up to date; for a new database, the file with its organiser's token."""
+    before = runner.get_current_revision(database)
+    after = runner.upgrade(database)
+    if before == after:
+        return None
+    log.info("The database has version %s now, before %s.", after, before or "none")
+    return _create_first_organiser(database, home) if before is None else None
+
+
+def _create_first_organiser(database: Database, home: Path) -> Path | None:
+    """Whoever can read this file is the organiser: it is for the owner of the installation alone."""
+    try:
+        with database.begin() as session:
+            user = accounts.create_user(session, ORGANISER, actor=SETUP)
+            accounts.grant_organiser(session, user, actor=SETUP)
+            secret = accounts.issue_token(session, user, "first start", actor=SETUP, scopes=ALL_SCOPES).secret
+    except NameInUse:  # another gateway was faster
+        return None
+    file = home / "organiser-token"
+    home.mkdir(parents=True, exist_ok=True)
+    file.unlink(missing_ok=True)
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
+        stream.write(secret + "\n")
+    return file

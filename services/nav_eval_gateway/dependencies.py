@@ -1,108 +1,165 @@
-"""What handlers ask for: the store, the blobs, and who is calling.
+"""What a running gateway holds, opened when it starts; and what handlers ask for: the store, the blobs, who is calling.
 
 `Visitor` is anybody. `Reader`, `Submitter`, `TeamManager` and `Organiser` are users whose token has the
-scope of that name; whether they may do it to *this* thing is decided in `access`.
+scope of that name; whether they may do it to *this* thing is decided in `permissions`.
 """
 
+import logging
+from dataclasses import dataclass, field
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Annotated
+from uuid import UUID
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
-from nav_eval_gateway.access import ANYBODY, Caller, SignedIn
-from nav_eval_gateway.notify import Messenger
-from nav_eval_gateway.services import Services
+from nav_eval_gateway.board_cache import BoardCache, ComputePool
+from nav_eval_gateway.permissions import ANYBODY, Caller, SignedIn
+from nav_eval_gateway.rate_limit import ConcurrencyLimit
+from nav_eval_gateway.server_sent_events import EventBroadcaster
 from nav_eval_gateway.settings import GatewaySettings
-from nav_eval_store import tokens
+from nav_eval_gateway.task_publisher import CeleryTaskPublisher, TaskPublisher
 from nav_eval_store.blobs import BlobStore
-from nav_eval_store.database import Database
+from nav_eval_store.database import Clock, Database
 from nav_eval_store.errors import BadCredentials
-from nav_eval_store.tokens import Scope
+from nav_eval_store.people import accounts
+from nav_eval_store.people.accounts import Scope
+
+log = logging.getLogger("nav_eval_gateway.dependencies")
+MOST_WAITING = 10_000
+"""Messages that wait to be sent; what comes on top is for `recover`."""
+
+
+PASSWORDS_AT_ONCE = 4
+"""Each takes 32 MB and a tenth of a second; more of them at once would be a way to bring us down."""
+PASSWORDS_WAITING = 12
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Services:
+    """The parts that handlers use."""
+
+    settings: GatewaySettings
+    database: Database
+    blobs: BlobStore
+    publisher: TaskPublisher
+    events: EventBroadcaster  #: streams live events
+    passwords: ConcurrencyLimit  #: held while a password is hashed
+    uploading: set[UUID] = field(default_factory=set)  #: uploads that a request is writing just now
+    boards: BoardCache  #: rendered leaderboards
+    computing: ComputePool  #: statistics that take a moment
+    files: Path = field(default_factory=lambda: Path(mkdtemp(prefix="nav-eval-gateway-")))  #: gone when it stops
+
+    @classmethod
+    def open(cls, settings: GatewaySettings, *, clock: Clock | None = None) -> "Services":
+        database = settings.store.open_database(clock=clock)
+        return cls(
+            settings=settings,
+            database=database,
+            blobs=settings.store.open_blobs(),
+            publisher=CeleryTaskPublisher(settings.broker),
+            events=EventBroadcaster(
+                database, poll_seconds=settings.poll_seconds, heartbeat_seconds=settings.heartbeat_seconds
+            ),
+            passwords=ConcurrencyLimit(inside=PASSWORDS_AT_ONCE, waiting=PASSWORDS_WAITING),
+            boards=BoardCache(database),
+            computing=ComputePool(),
+        )
+
+    async def close(self) -> None:
+        await self.events.close()
+        self.boards.close()
+        self.publisher.close()
+        self.database.dispose()
+        rmtree(self.files, ignore_errors=True)
+
 
 BEARER = HTTPBearer(
     auto_error=False, scheme_name="token", description="A token: `nve_…`, from POST /login or POST /tokens."
 )
-"""For the OpenAPI document; the header itself is read by `visitor`."""
+"""For the OpenAPI document; the header itself is read by `get_visitor`."""
 
 
-async def services(request: Request) -> Services:
+async def get_services(request: Request) -> Services:
     found: Services = request.app.state.services
     return found
 
 
-async def database(request: Request) -> Database:
-    return (await services(request)).database
+async def get_database(request: Request) -> Database:
+    return (await get_services(request)).database
 
 
-async def blobs(request: Request) -> BlobStore:
-    return (await services(request)).blobs
+async def get_blobs(request: Request) -> BlobStore:
+    return (await get_services(request)).blobs
 
 
-async def messenger(request: Request) -> Messenger:
-    return (await services(request)).messenger
+async def get_publisher(request: Request) -> TaskPublisher:
+    return (await get_services(request)).publisher
 
 
-async def settings(request: Request) -> GatewaySettings:
-    return (await services(request)).settings
+async def get_settings(request: Request) -> GatewaySettings:
+    return (await get_services(request)).settings
 
 
-async def visitor(request: Request) -> Caller:
+async def get_visitor(request: Request) -> Caller:
     """Whoever asks. A token that is no good is refused even where none is needed."""
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer":
-        caller = await run_in_threadpool(caller_with, await database(request), secret.strip())
-    elif request.method == "GET" and (cookie := request.cookies.get((await settings(request)).session_cookie)):
-        caller = await run_in_threadpool(_browser, await database(request), cookie)
+        caller = await run_in_threadpool(authenticate_caller, await get_database(request), secret.strip())
+    elif request.method == "GET" and (cookie := request.cookies.get((await get_settings(request)).session_cookie)):
+        caller = await run_in_threadpool(_authenticate_browser, await get_database(request), cookie)
     else:
         return ANYBODY
     request.scope["nav_eval.user"] = caller.user
     return caller
 
 
-def _browser(database: Database, cookie: str) -> Caller:
+def _authenticate_browser(database: Database, cookie: str) -> Caller:
     """Whoever is logged in by the pages may also read here (live events, files); only a token may change things."""
     try:
-        return caller_with(database, cookie)
+        return authenticate_caller(database, cookie)
     except BadCredentials:
         return ANYBODY
 
 
-def caller_with(database: Database, secret: str) -> Caller:
+def authenticate_caller(database: Database, secret: str) -> Caller:
     """The user whose token this is; pages use it for the token in their cookie."""
     with database.read() as session:
-        token = tokens.verify(session, secret)
-        stale = tokens.needs_touch(session, token)
+        token = accounts.verify_token(session, secret)
+        stale = accounts.is_touch_due(session, token)
     if stale:
-        database.run(lambda session: tokens.touch(session, token.id))
+        database.run(lambda session: accounts.touch_token(session, token.id))
     return Caller(user=token.user, scopes=frozenset(Scope(scope) for scope in token.scopes), token_id=token.id)
 
 
-Visitor = Annotated[Caller, Depends(visitor)]
+Visitor = Annotated[Caller, Depends(get_visitor)]
 
 
-async def reader(caller: Visitor, _: Annotated[object, Depends(BEARER)]) -> SignedIn:
-    return caller.signed_in(Scope.READ)
+async def get_reader(caller: Visitor, _: Annotated[object, Depends(BEARER)]) -> SignedIn:
+    return caller.require_user(Scope.READ)
 
 
-async def submitter(caller: Visitor, _: Annotated[object, Depends(BEARER)]) -> SignedIn:
-    return caller.signed_in(Scope.SUBMIT)
+async def get_submitter(caller: Visitor, _: Annotated[object, Depends(BEARER)]) -> SignedIn:
+    return caller.require_user(Scope.SUBMIT)
 
 
-async def team_manager(caller: Visitor, _: Annotated[object, Depends(BEARER)]) -> SignedIn:
-    return caller.signed_in(Scope.TEAM)
+async def get_team_manager(caller: Visitor, _: Annotated[object, Depends(BEARER)]) -> SignedIn:
+    return caller.require_user(Scope.TEAM)
 
 
-async def organiser(caller: Visitor, _: Annotated[object, Depends(BEARER)]) -> SignedIn:
-    return caller.signed_in(Scope.ORGANISE)
+async def get_organiser(caller: Visitor, _: Annotated[object, Depends(BEARER)]) -> SignedIn:
+    return caller.require_user(Scope.ORGANISE)
 
 
-Parts = Annotated[Services, Depends(services)]
-Store = Annotated[Database, Depends(database)]
-Blobs = Annotated[BlobStore, Depends(blobs)]
-Workers = Annotated[Messenger, Depends(messenger)]
-Settings = Annotated[GatewaySettings, Depends(settings)]
-Reader = Annotated[SignedIn, Depends(reader)]
-Submitter = Annotated[SignedIn, Depends(submitter)]
-TeamManager = Annotated[SignedIn, Depends(team_manager)]
-Organiser = Annotated[SignedIn, Depends(organiser)]
+Parts = Annotated[Services, Depends(get_services)]
+Store = Annotated[Database, Depends(get_database)]
+Blobs = Annotated[BlobStore, Depends(get_blobs)]
+Workers = Annotated[TaskPublisher, Depends(get_publisher)]
+Settings = Annotated[GatewaySettings, Depends(get_settings)]
+Reader = Annotated[SignedIn, Depends(get_reader)]
+Submitter = Annotated[SignedIn, Depends(get_submitter)]
+TeamManager = Annotated[SignedIn, Depends(get_team_manager)]
+Organiser = Annotated[SignedIn, Depends(get_organiser)]

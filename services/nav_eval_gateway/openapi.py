@@ -36,17 +36,17 @@ def install(app: FastAPI) -> None:
     """Let `app` serve the finished document."""
     usual = app.openapi
 
-    def finished() -> dict[str, Any]:
+    def make_finished() -> dict[str, Any]:
         if app.openapi_schema is None:
             document = usual()
             document["tags"] = [{"name": name, "description": text} for name, text in TAGS.items()]
             _add_examples(document)
         return app.openapi_schema or usual()
 
-    app.openapi = finished  # type: ignore[method-assign]
+    app.openapi = make_finished  # type: ignore[method-assign]
 
 
-def operations(document: Schema) -> Iterator[tuple[str, dict[str, Any]]]:
+def list_operations(document: Schema) -> Iterator[tuple[str, dict[str, Any]]]:
     """`GET /api/v1/me` and what the document says of it."""
     for path, methods in document["paths"].items():
         for method in METHODS:
@@ -56,7 +56,7 @@ def operations(document: Schema) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _add_examples(document: dict[str, Any]) -> None:
     schemas = document["components"]["schemas"]
-    for _, operation in operations(document):
+    for _, operation in list_operations(document):
         bodies = [
             operation.get("requestBody", {}),
             *(a for code, a in operation["responses"].items() if code[0] == "2"),
@@ -64,7 +64,7 @@ def _add_examples(document: dict[str, Any]) -> None:
         for body in bodies:
             media = body.get("content", {}).get(JSON)
             if media and media.get("schema") and "example" not in media:
-                media["example"] = example_of(media["schema"], schemas)
+                media["example"] = make_example(media["schema"], schemas)
 
 
 _BY_FORMAT = {
@@ -75,109 +75,101 @@ _BY_FORMAT = {
 }
 
 
-def example_of(schema: Schema, schemas: Mapping[str, Schema]) -> Any:  # noqa: ANN401
+def make_example(schema: Schema, schemas: Mapping[str, Schema]) -> Any:  # noqa: ANN401
     """Something of this shape: the example that its author gave, or one made of its parts."""
-    schema = _resolved(schema, schemas)
+    schema = _resolve(schema, schemas)
     for known in ("const", "default"):
         if schema.get(known) is not None:
             return schema[known]
     if given := schema.get("examples") or schema.get("enum"):
-        return _with_nulls(given[0], schema, schemas)
-    if choices := _choices(schema):
-        return example_of(choices[0], schemas)
+        return _add_nulls(given[0], schema, schemas)
+    if choices := _list_choices(schema):
+        return make_example(choices[0], schemas)
     make = _BY_TYPE.get(schema.get("type", ""))
     return make(schema, schemas) if make is not None else None
 
 
-def _resolved(schema: Schema, schemas: Mapping[str, Schema]) -> Schema:
+def _resolve(schema: Schema, schemas: Mapping[str, Schema]) -> Schema:
     return schemas[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
 
 
-def _choices(schema: Schema) -> Sequence[Schema]:
+def _list_choices(schema: Schema) -> Sequence[Schema]:
     found: Sequence[Schema] = schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf") or ()
     return found
 
 
-def _with_nulls(value: Any, schema: Schema, schemas: Mapping[str, Schema]) -> Any:  # noqa: ANN401
+def _add_nulls(value: Any, schema: Schema, schemas: Mapping[str, Schema]) -> Any:  # noqa: ANN401
     """FastAPI drops nulls from examples, where they are as good as any other value."""
-    schema = _resolved(schema, schemas)
+    schema = _resolve(schema, schemas)
     if isinstance(value, list):
-        return [_with_nulls(item, schema.get("items", {}), schemas) for item in value]
+        return [_add_nulls(item, schema.get("items", {}), schemas) for item in value]
     if not isinstance(value, dict):
         return value
     parts = schema.get("properties") or {}
     nulls = {name: None for name in schema.get("required", ()) if name not in value and _is_nullable(parts[name])}
-    return {**{name: _with_nulls(part, parts.get(name, {}), schemas) for name, part in value.items()}, **nulls}
+    return {**{name: _add_nulls(part, parts.get(name, {}), schemas) for name, part in value.items()}, **nulls}
 
 
 def _is_nullable(schema: Schema) -> bool:
-    return any(choice.get("type") == "null" for choice in _choices(schema))
+    return any(choice.get("type") == "null" for choice in _list_choices(schema))
 
 
-def _object(schema: Schema, schemas: Mapping[str, Schema]) -> dict[str, Any]:
+def _make_object(schema: Schema, schemas: Mapping[str, Schema]) -> dict[str, Any]:
     if "properties" not in schema:
         value = schema.get("additionalProperties")
-        return {"tar": example_of(value, schemas)} if isinstance(value, dict) else {}
-    return {name: example_of(part, schemas) for name, part in schema["properties"].items()}
+        return {"tar": make_example(value, schemas)} if isinstance(value, dict) else {}
+    return {name: make_example(part, schemas) for name, part in schema["properties"].items()}
 
 
-def _array(schema: Schema, schemas: Mapping[str, Schema]) -> list[Any]:
+def _make_array(schema: Schema, schemas: Mapping[str, Schema]) -> list[Any]:
     if "prefixItems" in schema:
-        return [example_of(part, schemas) for part in schema["prefixItems"]]
-    return [example_of(schema["items"], schemas)] if "items" in schema else []
-
-
-def _string(schema: Schema, _: Mapping[str, Schema]) -> str:
-    return _BY_FORMAT.get(schema.get("format", ""), "text")
-
-
-def _number(schema: Schema, _: Mapping[str, Schema]) -> float:
-    return float(schema.get("minimum", 0.5))
-
-
-def _integer(schema: Schema, _: Mapping[str, Schema]) -> int:
-    return int(schema.get("minimum", 1))
+        return [make_example(part, schemas) for part in schema["prefixItems"]]
+    return [make_example(schema["items"], schemas)] if "items" in schema else []
 
 
 _BY_TYPE: Mapping[str, Callable[[Schema, Mapping[str, Schema]], Any]] = {
-    "object": _object,
-    "array": _array,
-    "string": _string,
-    "number": _number,
-    "integer": _integer,
+    "object": _make_object,
+    "array": _make_array,
+    "string": lambda schema, _: _BY_FORMAT.get(schema.get("format", ""), "text"),
+    "number": lambda schema, _: float(schema.get("minimum", 0.5)),
+    "integer": lambda schema, _: int(schema.get("minimum", 1)),
     "boolean": lambda _schema, _schemas: True,
 }
 
 
-def breaking_changes(before: Schema, after: Schema) -> list[str]:
+def find_breaking_changes(before: Schema, after: Schema) -> list[str]:
     """What a client of `before` cannot do any more, or would be surprised by."""
-    old, new = dict(operations(before)), dict(operations(after))
+    old, new = dict(list_operations(before)), dict(list_operations(after))
     found = [f"{name}: gone" for name in old.keys() - new.keys()]
     for name in old.keys() & new.keys():
-        found += [f"{name}: {change}" for change in _operation_changes(old[name], new[name], before, after)]
+        found += [f"{name}: {change}" for change in _find_operation_changes(old[name], new[name], before, after)]
     return sorted(found)
 
 
-def _operation_changes(old: Schema, new: Schema, before: Schema, after: Schema) -> Iterator[str]:
-    known = {_key(parameter) for parameter in old.get("parameters", ())}
+def _find_operation_changes(old: Schema, new: Schema, before: Schema, after: Schema) -> Iterator[str]:
+    known = {_get_key(parameter) for parameter in old.get("parameters", ())}
     for parameter in new.get("parameters", ()):
-        if parameter.get("required") and _key(parameter) not in known:
+        if parameter.get("required") and _get_key(parameter) not in known:
             yield f"needs the {parameter['in']} parameter {parameter['name']!r} now"
-    for parameter in known - {_key(parameter) for parameter in new.get("parameters", ())}:
+    for parameter in known - {_get_key(parameter) for parameter in new.get("parameters", ())}:
         yield f"takes the {parameter[0]} parameter {parameter[1]!r} no more"
-    yield from _request_changes(_shape(old.get("requestBody"), before), _shape(new.get("requestBody"), after))
+    yield from _find_request_changes(
+        _find_properties(old.get("requestBody"), before), _find_properties(new.get("requestBody"), after)
+    )
     for code in (code for code in old["responses"] if code.startswith("2")):
         if code not in new["responses"]:
             yield f"answers {code} no more"
         else:
-            yield from _answer_changes(_shape(old["responses"][code], before), _shape(new["responses"][code], after))
+            yield from _find_answer_changes(
+                _find_properties(old["responses"][code], before), _find_properties(new["responses"][code], after)
+            )
 
 
-def _key(parameter: Schema) -> tuple[str, str]:
+def _get_key(parameter: Schema) -> tuple[str, str]:
     return parameter["in"], parameter["name"]
 
 
-def _shape(body: Schema | None, document: Schema) -> Schema:
+def _find_properties(body: Schema | None, document: Schema) -> Schema:
     """The properties of a JSON object, or of the objects of a list."""
     schema = (body or {}).get("content", {}).get(JSON, {}).get("schema", {})
     schema = schema.get("items", schema)
@@ -186,14 +178,14 @@ def _shape(body: Schema | None, document: Schema) -> Schema:
     return found
 
 
-def _request_changes(old: Schema, new: Schema) -> Iterator[str]:
+def _find_request_changes(old: Schema, new: Schema) -> Iterator[str]:
     for name in set(new.get("required", ())) - set(old.get("required", ())):
         yield f"needs {name!r} in the body now"
     for name in old.get("properties", {}).keys() - new.get("properties", {}).keys():
         yield f"takes {name!r} in the body no more"
 
 
-def _answer_changes(old: Schema, new: Schema) -> Iterator[str]:
+def _find_answer_changes(old: Schema, new: Schema) -> Iterator[str]:
     for name, part in old.get("properties", {}).items():
         if name not in new.get("properties", {}):
             yield f"{name!r} is missing in the answer"
@@ -201,18 +193,18 @@ def _answer_changes(old: Schema, new: Schema) -> Iterator[str]:
             yield f"{name!r} has another type in the answer"
 
 
-def written(document: Schema) -> str:
+def format_document(document: Schema) -> str:
     """The document as it is kept; the version of the program changes without the API."""
     kept = {**document, "info": {**document["info"], "version": "1"}}
     return json.dumps(kept, indent=1, ensure_ascii=False) + "\n"
 
 
-def current() -> dict[str, Any]:
+def make_document() -> dict[str, Any]:
     """The document of this program; nothing is opened or started."""
     from nav_eval_gateway.app import create_app
     from nav_eval_gateway.settings import GatewaySettings
-    from nav_eval_store.messages import Broker
     from nav_eval_store.settings import StoreSettings
+    from nav_eval_store.work.broker import Broker
 
     store = StoreSettings(database="sqlite:///unused.db", blobs="unused")
     settings = GatewaySettings(store=store, broker=Broker("redis://unused"), secret_key="unused")  # noqa: S106
@@ -222,11 +214,11 @@ def current() -> dict[str, Any]:
 def main(arguments: list[str]) -> int:
     """Write the document down, unless that would break clients."""
     file = Path(next(word for word in arguments if not word.startswith("-")))
-    broken = breaking_changes(json.loads(file.read_text()), current()) if file.exists() else []
+    broken = find_breaking_changes(json.loads(file.read_text()), make_document()) if file.exists() else []
     if broken and "--allow-breaking" not in arguments:
         print("Clients that work today would not work any more:", *broken, sep="\n  ", file=sys.stderr)
         return 1
-    file.write_text(written(current()))
+    file.write_text(format_document(make_document()))
     return 0
 
 

@@ -21,9 +21,9 @@ from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from nav_eval_store.errors import StoreError
-from nav_eval_store.messages import Broker
-from nav_eval_store.settings import StoreSettings, flag, value
+from nav_eval_store.errors import OperatorError
+from nav_eval_store.settings import StoreSettings, read_flag, read_variable
+from nav_eval_store.work.broker import Broker
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,18 +70,18 @@ class GatewaySettings:
         return cls(
             store=StoreSettings.from_environment(variables),
             broker=Broker.from_environment(variables),
-            secret_key=value(variables, "NAV_EVAL_SECRET_KEY") or kept_secret(home / "secret-key"),
-            base_url=_address(variables.get("NAV_EVAL_URL")),
-            max_body=_number(variables, "NAV_EVAL_MAX_BODY_KB", 1024) << 10,
-            rate_limit=_number(variables, "NAV_EVAL_RATE_LIMIT", 600),
-            login_rate_limit=_number(variables, "NAV_EVAL_LOGIN_RATE_LIMIT", 20),
-            trust_proxy=flag(variables, "NAV_EVAL_TRUST_PROXY"),
-            metrics_token=value(variables, "NAV_EVAL_METRICS_TOKEN") or None,
-            allow_private_webhooks=flag(variables, "NAV_EVAL_ALLOW_PRIVATE_WEBHOOKS"),
+            secret_key=read_variable(variables, "NAV_EVAL_SECRET_KEY") or load_secret(home / "secret-key"),
+            base_url=_parse_address(variables.get("NAV_EVAL_URL")),
+            max_body=_parse_number(variables, "NAV_EVAL_MAX_BODY_KB", 1024) << 10,
+            rate_limit=_parse_number(variables, "NAV_EVAL_RATE_LIMIT", 600),
+            login_rate_limit=_parse_number(variables, "NAV_EVAL_LOGIN_RATE_LIMIT", 20),
+            trust_proxy=read_flag(variables, "NAV_EVAL_TRUST_PROXY"),
+            metrics_token=read_variable(variables, "NAV_EVAL_METRICS_TOKEN") or None,
+            allow_private_webhooks=read_flag(variables, "NAV_EVAL_ALLOW_PRIVATE_WEBHOOKS"),
         )
 
 
-def kept_secret(file: Path) -> str:
+def load_secret(file: Path) -> str:
     """The secret in the file, which only we can read; made when there is none."""
     file.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -93,19 +93,19 @@ def kept_secret(file: Path) -> str:
     return file.read_text().strip()
 
 
-def _address(url: str | None) -> str | None:
+def _parse_address(url: str | None) -> str | None:
     if not url:
         return None
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise StoreError(f"NAV_EVAL_URL is {url!r}; it must be the public address, such as https://nav.example.org.")
+        raise OperatorError(f"NAV_EVAL_URL is {url!r}; it must be the public address, such as https://nav.example.org.")
     return url.rstrip("/")
 
 
-def _number(variables: Mapping[str, str], name: str, default: int) -> int:
+def _parse_number(variables: Mapping[str, str], name: str, default: int) -> int:
     text = variables.get(name, "")
     if not text:
         return default
     if not text.isdecimal():
-        raise StoreError(f"{name} is {text!r}; it must be a whole number.")
+        raise OperatorError(f"{name} is {text!r}; it must be a whole number.")
     return int(text)

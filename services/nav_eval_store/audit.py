@@ -1,4 +1,7 @@
-"""The audit log: who did what to whom, and why. Written in the transaction of the deed itself."""
+"""The audit log: who did what to whom, and why. Written in the transaction of the deed itself.
+
+Every command takes an actor; the log keeps its name.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -7,10 +10,28 @@ from uuid import UUID
 
 from sqlalchemy import select
 
-from nav_eval_store.actors import Actor
-from nav_eval_store.database import Session
-from nav_eval_store.models import AuditEvent, Competition, Phase, Submission, Team
-from nav_eval_store.paging import Page, page, page_size, position
+from nav_eval_store.database import Page, Session, clamp_page_size, decode_cursor, make_page
+from nav_eval_store.models import AuditEvent, Competition, Phase, Submission, Team, User
+
+
+class Actor(NamedTuple):
+    """A user, a worker, or a part of the platform."""
+
+    label: str
+    """`user:ada`, `worker:gpu-1`, `system:recover`."""
+    user_id: UUID | None = None
+
+
+def make_user_actor(user: User) -> Actor:
+    return Actor(f"user:{user.name}", user.id)
+
+
+def make_worker_actor(name: str) -> Actor:
+    return Actor(f"worker:{name}")
+
+
+def make_system_actor(part: str) -> Actor:
+    return Actor(f"system:{part}")
 
 
 class Subject(NamedTuple):
@@ -22,11 +43,11 @@ class Subject(NamedTuple):
     submission_id: UUID | None = None
 
 
-NOTHING = Subject()
+ANY_SUBJECT = Subject()
 """No particular subject: all of them."""
 
 
-def about(thing: Competition | Phase | Team | Submission | None) -> Subject:
+def make_subject(thing: Competition | Phase | Team | Submission | None) -> Subject:
     """The ids by which a thing is found again."""
     match thing:
         case Submission():
@@ -45,7 +66,7 @@ def record(
     session: Session,
     actor: Actor,
     action: str,
-    subject: Subject = NOTHING,
+    subject: Subject = ANY_SUBJECT,
     *,
     reason: str | None = None,
     **details: Any,  # noqa: ANN401
@@ -64,10 +85,10 @@ def record(
     )
 
 
-def listing(
+def list_audit_events(
     session: Session,
     *,
-    subject: Subject = NOTHING,
+    subject: Subject = ANY_SUBJECT,
     actions: Sequence[str] = (),
     actor: str | None = None,
     since: datetime | None = None,
@@ -76,7 +97,7 @@ def listing(
     limit: int = 100,
 ) -> Page[AuditEvent]:
     """The log, newest first: all of it, or what is about `subject`, was done by `actor`, and when."""
-    limit = page_size(limit)
+    limit = clamp_page_size(limit)
     query = select(AuditEvent).order_by(AuditEvent.id.desc()).limit(limit + 1)
     for name, value in subject._asdict().items():
         if value is not None:
@@ -89,6 +110,6 @@ def listing(
         query = query.where(AuditEvent.at >= since)
     if until is not None:
         query = query.where(AuditEvent.at < until)
-    if (below := position(after, tuple[int])) is not None:
+    if (below := decode_cursor(after, tuple[int])) is not None:
         query = query.where(AuditEvent.id < below[0])
-    return page(session.scalars(query).all(), limit, lambda row: (row.id,))
+    return make_page(session.scalars(query).all(), limit, lambda row: (row.id,))

@@ -20,10 +20,10 @@ from uuid import UUID
 import msgspec
 from sqlalchemy import BigInteger, Column, LargeBinary, Table, Uuid, func, insert, select, text
 
-from nav_eval_store import migrate
 from nav_eval_store.blobs import BlobStore
 from nav_eval_store.database import Database, Session
 from nav_eval_store.errors import BackupError
+from nav_eval_store.migrations import runner
 from nav_eval_store.models import Base
 from nav_eval_store.models.base import UtcDateTime
 
@@ -39,7 +39,7 @@ class TableFile(msgspec.Struct, frozen=True):
     sha256: str
 
 
-class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+class BackupManifest(msgspec.Struct, frozen=True, kw_only=True):
     """What a backup holds."""
 
     format: str = FORMAT
@@ -50,18 +50,18 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     blob_bytes: int
 
 
-def backup(database: Database, blobs: BlobStore, folder: Path) -> Manifest:
+def write_backup(database: Database, blobs: BlobStore, folder: Path) -> BackupManifest:
     """Write everything into an empty folder, which only its owner can read: it holds secrets."""
     if folder.exists() and any(folder.iterdir()):
         raise BackupError(f"{folder} is not empty; give a new folder.")
     (folder / "tables").mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
-    migrate.check(database)
+    runner.check_revision(database)
     with database.snapshot() as session:
-        tables = {table.name: _write_table(session, table, folder) for table in _tables()}
+        tables = {table.name: _write_table(session, table, folder) for table in _list_tables()}
     copied = [BlobStore(folder / "blobs").put(blob.key, blobs.stream(blob.key)) for blob in blobs.list()]
-    manifest = Manifest(
-        revision=migrate.head(),
+    manifest = BackupManifest(
+        revision=runner.get_head_revision(),
         created_at=database.clock.now(),
         tables=tables,
         blobs=len(copied),
@@ -71,14 +71,14 @@ def backup(database: Database, blobs: BlobStore, folder: Path) -> Manifest:
     return manifest
 
 
-def restore(database: Database, blobs: BlobStore, folder: Path) -> Manifest:
+def restore_backup(database: Database, blobs: BlobStore, folder: Path) -> BackupManifest:
     """Read a backup into a database without rows; all of it, or nothing."""
     manifest = _read_manifest(folder)
-    migrate.upgrade(database)
+    runner.upgrade(database)
     with database.begin() as session:
         _refuse_occupied(session)
         _defer_foreign_keys(session)
-        for table in _tables():
+        for table in _list_tables():
             _read_table(session, table, folder)
         _continue_sequences(session)
     source = BlobStore(folder / "blobs")
@@ -87,57 +87,57 @@ def restore(database: Database, blobs: BlobStore, folder: Path) -> Manifest:
     return manifest
 
 
-def _tables() -> list[Table]:
+def _list_tables() -> list[Table]:
     """Those that others refer to first."""
     return Base.metadata.sorted_tables
 
 
-def _file(folder: Path, table: str) -> Path:
+def _get_table_path(folder: Path, table: str) -> Path:
     return folder / "tables" / f"{table}.jsonl"
 
 
 def _write_table(session: Session, table: Table, folder: Path) -> TableFile:
     digest, rows = hashlib.sha256(), 0
     query = select(table).order_by(*table.primary_key.columns).execution_options(yield_per=BATCH)
-    with _file(folder, table.name).open("wb") as file:
+    with _get_table_path(folder, table.name).open("wb") as file:
         for row in session.execute(query):
-            line = msgspec.json.encode({key: _plain(value) for key, value in row._mapping.items()}) + b"\n"
+            line = msgspec.json.encode({key: _to_plain(value) for key, value in row._mapping.items()}) + b"\n"
             digest.update(line)
             file.write(line)
             rows += 1
     return TableFile(rows, digest.hexdigest())
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401
+def _to_plain(value: Any) -> Any:  # noqa: ANN401
     return base64.b64encode(value).decode() if isinstance(value, bytes) else value
 
 
-def _read_manifest(folder: Path) -> Manifest:
+def _read_manifest(folder: Path) -> BackupManifest:
     """The manifest, after every file of rows was found as it was written."""
     try:
-        manifest = msgspec.json.decode((folder / "manifest.json").read_bytes(), type=Manifest)
-        damaged = [name for name, table in manifest.tables.items() if _digest(folder, name) != table.sha256]
+        manifest = msgspec.json.decode((folder / "manifest.json").read_bytes(), type=BackupManifest)
+        damaged = [name for name, table in manifest.tables.items() if _compute_digest(folder, name) != table.sha256]
     except OSError as error:
         raise BackupError(f"{folder} is not a whole backup: {error}.") from error
     except msgspec.MsgspecError as error:
         raise BackupError(f"{folder / 'manifest.json'}: {error}.") from error
     if damaged:
-        raise BackupError(f"{_file(folder, damaged[0])} is not as it was written; the backup is damaged.")
-    if manifest.revision != migrate.head():
+        raise BackupError(f"{_get_table_path(folder, damaged[0])} is not as it was written; the backup is damaged.")
+    if manifest.revision != runner.get_head_revision():
         raise BackupError(
-            f"The backup has tables of version {manifest.revision}, this program has {migrate.head()}; "
+            f"The backup has tables of version {manifest.revision}, this program has {runner.get_head_revision()}; "
             "restore it with the version of nav-eval that wrote it, then run `nav-eval admin migrate` with this one."
         )
     return manifest
 
 
-def _digest(folder: Path, table: str) -> str:
-    with _file(folder, table).open("rb") as file:
+def _compute_digest(folder: Path, table: str) -> str:
+    with _get_table_path(folder, table).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _refuse_occupied(session: Session) -> None:
-    for table in _tables():
+    for table in _list_tables():
         if session.execute(select(table).limit(1)).first() is not None:
             raise BackupError(f"The database is in use: {table.name} has rows. Restore into a new one.")
 
@@ -149,22 +149,22 @@ def _defer_foreign_keys(session: Session) -> None:
 
 
 def _read_table(session: Session, table: Table, folder: Path) -> None:
-    with _file(folder, table.name).open("rb") as file:
-        rows = (_typed(table, msgspec.json.decode(line)) for line in file)
-        for batch in _batches(rows):
+    with _get_table_path(folder, table.name).open("rb") as file:
+        rows = (_parse_row(table, msgspec.json.decode(line)) for line in file)
+        for batch in _split_batches(rows):
             session.execute(insert(table), batch)
 
 
-def _batches(rows: Iterator[T]) -> Iterator[list[T]]:
+def _split_batches(rows: Iterator[T]) -> Iterator[list[T]]:
     while batch := list(islice(rows, BATCH)):
         yield batch
 
 
-def _typed(table: Table, row: dict[str, Any]) -> dict[str, Any]:
-    return {key: None if value is None else _value(table.columns[key], value) for key, value in row.items()}
+def _parse_row(table: Table, row: dict[str, Any]) -> dict[str, Any]:
+    return {key: None if value is None else _parse_value(table.columns[key], value) for key, value in row.items()}
 
 
-def _value(column: Column[Any], value: Any) -> Any:  # noqa: ANN401
+def _parse_value(column: Column[Any], value: Any) -> Any:  # noqa: ANN401
     match column.type:
         case UtcDateTime():
             return datetime.fromisoformat(value)
@@ -179,7 +179,7 @@ def _continue_sequences(session: Session) -> None:
     """Postgres hands out the next number of a serial column by itself; it must follow the restored ones."""
     if session.get_bind().dialect.name != "postgresql":
         return
-    for table in _tables():
+    for table in _list_tables():
         column = table.columns.get("id")
         if column is not None and isinstance(column.type, BigInteger):
             highest = session.scalar(select(func.max(column)))

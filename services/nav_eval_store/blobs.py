@@ -1,7 +1,7 @@
 """Blobs: images, results, replays and logs, in a directory or wherever fsspec reaches (S3, a hub, …).
 
 What is written appears whole or not at all. Uploads grow at their end only; how that works depends
-on the place (`appending`). Finished uploads are kept under the digest of their bytes, so that the
+on the place (`uploads.storage`). Finished uploads are kept under the digest of their bytes, so that the
 same image is stored once and can never change behind its name.
 """
 
@@ -16,11 +16,11 @@ from typing import IO, BinaryIO, NamedTuple
 import fsspec  # type: ignore[import-untyped]
 from fsspec.implementations.local import LocalFileSystem  # type: ignore[import-untyped]
 
-from nav_eval_store import keys
-from nav_eval_store.appending import Appender, FileAppending, PartsAppending
+from nav_eval_store import blob_keys
 from nav_eval_store.errors import DigestMismatch, NotFound, OffsetMismatch
+from nav_eval_store.uploads.storage import Appender, FileUploadBackend, MultipartUploadBackend
 
-fsspec.register_implementation("hub", "nav_eval_store.hub.HubFileSystem", clobber=True)
+fsspec.register_implementation("hub", "nav_eval_store.blob_http.HubFileSystem", clobber=True)
 
 CHUNK = 1 << 20
 TEMPORARY = ".writing"
@@ -47,14 +47,16 @@ class BlobStore:
         self._fs, root = fsspec.core.url_to_fs(self.url, use_listings_cache=False)  # others write, too
         self._root = root.rstrip("/")
         self._local = isinstance(self._fs, LocalFileSystem)
-        self._uploads = FileAppending(Path(self._root)) if self._local else PartsAppending(self._fs, self._root)
+        self._uploads = (
+            FileUploadBackend(Path(self._root)) if self._local else MultipartUploadBackend(self._fs, self._root)
+        )
 
     def put(self, key: str, source: Source) -> BlobInfo:
         """Store a blob; one of the same name is replaced."""
         path = self._path(key)
         digest, size = hashlib.sha256(), 0
         with self._whole_or_nothing(path) as file:
-            for chunk in _chunks(source):
+            for chunk in _read_chunks(source):
                 digest.update(chunk)
                 size += len(chunk)
                 file.write(chunk)
@@ -65,7 +67,7 @@ class BlobStore:
         try:
             file: IO[bytes] = self._fs.open(self._path(key), "rb")
         except FileNotFoundError as error:
-            raise NotFound(f"There is no blob {key!r}.") from error
+            raise NotFound("There is no blob {key!r}.", key=key) from error
         return file
 
     def get(self, key: str) -> bytes:
@@ -89,11 +91,11 @@ class BlobStore:
         try:
             return int(self._fs.size(self._path(key)))
         except FileNotFoundError as error:
-            raise NotFound(f"There is no blob {key!r}.") from error
+            raise NotFound("There is no blob {key!r}.", key=key) from error
 
     def list(self, prefix: str = "") -> Iterator[BlobInfo]:
         """All blobs under a path (`logs/0b5d…`), in no particular order; what is half written is not there."""
-        start = f"{self._root}/{keys.checked(prefix)}" if prefix else self._root
+        start = f"{self._root}/{blob_keys.check_key(prefix)}" if prefix else self._root
         if prefix and self._fs.isfile(start):
             yield BlobInfo(prefix, self.size(prefix))
             return
@@ -123,11 +125,11 @@ class BlobStore:
         `with blobs.append(key, 0) as upload: upload.write(chunk)`. What was written when the block is left
         early, by an error or a cut connection, stays: the upload continues from there.
         """
-        return self._uploads.append(keys.checked(key), offset, limit)
+        return self._uploads.append(blob_keys.check_key(key), offset, limit)
 
     def offset(self, key: str) -> int:
         """How many bytes of an upload are safe."""
-        return self._uploads.offset(keys.checked(key))
+        return self._uploads.offset(blob_keys.check_key(key))
 
     def finalise(self, key: str, into: str, *, length: int, sha256: str | None = None) -> BlobInfo:
         """Verify an upload and keep it as `into/<sha256>`; the upload itself stays until `discard`.
@@ -135,21 +137,25 @@ class BlobStore:
         So a crash in between loses nothing: to finalise again gives the same blob.
         """
         if (have := self._uploads.offset(key)) != length:
-            raise OffsetMismatch(f"{have:,} of {length:,} bytes have arrived.")
+            raise OffsetMismatch("{have:,} of {length:,} bytes have arrived.", have=have, length=length)
         digest = self._uploads.digest(key)
         if sha256 is not None and sha256 != digest:
-            raise DigestMismatch(f"The bytes have the sha256 {digest}, announced was {sha256}; upload them again.")
-        target = keys.join(into, digest)
+            raise DigestMismatch(
+                "The bytes have the sha256 {digest}, announced was {announced}; upload them again.",
+                digest=digest,
+                announced=sha256,
+            )
+        target = blob_keys.join_key(into, digest)
         if not self.exists(target):
             self._uploads.keep(key, self._path(target))
         return BlobInfo(target, length, digest)
 
     def discard(self, key: str) -> None:
         """Forget an upload, finished or not."""
-        self._uploads.discard(keys.checked(key))
+        self._uploads.discard(blob_keys.check_key(key))
 
     def _path(self, key: str) -> str:
-        return f"{self._root}/{keys.checked(key)}"
+        return f"{self._root}/{blob_keys.check_key(key)}"
 
     def _whole_or_nothing(self, path: str) -> AbstractContextManager[IO[bytes]]:
         if self._local:
@@ -199,7 +205,7 @@ class _AtomicObject:
             self._file.closed = True  # type: ignore[misc]  # or its end would try to complete it after all
 
 
-def _chunks(source: Source) -> Iterable[bytes]:
+def _read_chunks(source: Source) -> Iterable[bytes]:
     if isinstance(source, bytes | bytearray | memoryview):
         return (bytes(source),)
     if hasattr(source, "read"):

@@ -14,25 +14,28 @@ from sqlalchemy import func, select
 
 from nav_eval.config import load_competition
 from nav_eval_store import backup as backups
-from nav_eval_store import competitions, migrate, recovery, tokens, users, workers
-from nav_eval_store.actors import Actor
+from nav_eval_store.audit import Actor
+from nav_eval_store.competitions import configuration
 from nav_eval_store.database import Database, Session
 from nav_eval_store.errors import NotFound
-from nav_eval_store.lifecycle import OPEN
+from nav_eval_store.migrations import runner
 from nav_eval_store.models import Job, Submission
+from nav_eval_store.people import accounts
+from nav_eval_store.people.accounts import ALL_SCOPES, Scope
 from nav_eval_store.settings import StoreSettings
-from nav_eval_store.tokens import EVERYTHING, Scope
+from nav_eval_store.submissions.lifecycle import OPEN
+from nav_eval_store.work import recovery, workers
 
 admin = typer.Typer(help="Look after an installation.", no_args_is_help=True)
 competition = typer.Typer(help="Competitions as code.", no_args_is_help=True)
 
 
-def _me() -> Actor:
+def _make_actor() -> Actor:
     return Actor(f"shell:{getpass.getuser()}")
 
 
 @contextmanager
-def _database() -> Iterator[Database]:
+def _open_database() -> Iterator[Database]:
     database = StoreSettings.from_environment().open_database()
     try:
         yield database
@@ -41,10 +44,10 @@ def _database() -> Iterator[Database]:
 
 
 @contextmanager
-def _session() -> Iterator[Session]:
+def _begin_session() -> Iterator[Session]:
     """A transaction on a database of this version."""
-    with _database() as database:
-        migrate.check(database)
+    with _open_database() as database:
+        runner.check_revision(database)
         with database.begin() as session:
             yield session
 
@@ -52,8 +55,8 @@ def _session() -> Iterator[Session]:
 @admin.command("migrate")
 def migrate_() -> None:
     """Bring the database to the tables of this version."""
-    with _database() as database:
-        before, after = migrate.current(database), migrate.upgrade(database)
+    with _open_database() as database:
+        before, after = runner.get_current_revision(database), runner.upgrade(database)
     typer.echo(
         f"The database has version {after}" + (" already." if before == after else f", before {before or 'none'}.")
     )
@@ -66,14 +69,14 @@ def create_organiser(
     competition: Annotated[str | None, typer.Option(help="Only of this competition; of all when not given.")] = None,
 ) -> None:
     """Make NAME an organiser, as a new user if need be, and print a token."""
-    with _session() as session:
-        where = competitions.competition_named(session, competition) if competition else None
+    with _begin_session() as session:
+        where = configuration.get_competition(session, competition) if competition else None
         try:
-            user = users.user_named(session, name)
+            user = accounts.get_user(session, name)
         except NotFound:
-            user = users.create_user(session, name, actor=_me(), email=email)
-        users.make_organiser(session, user, actor=_me(), competition=where)
-        issued = tokens.issue(session, user, "from the shell", actor=_me(), scopes=EVERYTHING)
+            user = accounts.create_user(session, name, actor=_make_actor(), email=email)
+        accounts.grant_organiser(session, user, actor=_make_actor(), competition=where)
+        issued = accounts.issue_token(session, user, "from the shell", actor=_make_actor(), scopes=ALL_SCOPES)
     typer.echo(issued.secret)
 
 
@@ -85,10 +88,12 @@ def token(
     scope: Annotated[list[Scope] | None, typer.Option(help="What it may be used for; repeatable.")] = None,
 ) -> None:
     """Print a new token for USER."""
-    with _session() as session:
+    with _begin_session() as session:
         lifetime = None if days is None else timedelta(days=days)
-        owner = users.user_named(session, user)
-        issued = tokens.issue(session, owner, name, actor=_me(), scopes=scope or EVERYTHING, lifetime=lifetime)
+        owner = accounts.get_user(session, user)
+        issued = accounts.issue_token(
+            session, owner, name, actor=_make_actor(), scopes=scope or ALL_SCOPES, lifetime=lifetime
+        )
     typer.echo(issued.secret)
 
 
@@ -96,8 +101,8 @@ def token(
 def password(user: str) -> None:
     """Set the password with which USER logs in on the pages."""
     chosen = typer.prompt("Password", hide_input=True, confirmation_prompt=True)
-    with _session() as session:
-        users.set_password(session, users.user_named(session, user), chosen, actor=_me())
+    with _begin_session() as session:
+        accounts.set_password(session, accounts.get_user(session, user), chosen, actor=_make_actor())
     typer.echo(f"{user} can log in with it.")
 
 
@@ -105,8 +110,8 @@ def password(user: str) -> None:
 def backup_(folder: Path) -> None:
     """Write the whole installation into FOLDER: rows and blobs."""
     settings = StoreSettings.from_environment()
-    with _database() as database:
-        manifest = backups.backup(database, settings.open_blobs(), folder)
+    with _open_database() as database:
+        manifest = backups.write_backup(database, settings.open_blobs(), folder)
     rows = sum(table.rows for table in manifest.tables.values())
     typer.echo(f"{rows:,} rows and {manifest.blobs:,} blobs ({manifest.blob_bytes:,} bytes) are in {folder}.")
 
@@ -115,8 +120,8 @@ def backup_(folder: Path) -> None:
 def restore(folder: Path) -> None:
     """Read FOLDER into an installation that is empty."""
     settings = StoreSettings.from_environment()
-    with _database() as database:
-        manifest = backups.restore(database, settings.open_blobs(), folder)
+    with _open_database() as database:
+        manifest = backups.restore_backup(database, settings.open_blobs(), folder)
     rows = sum(table.rows for table in manifest.tables.values())
     typer.echo(f"{rows:,} rows and {manifest.blobs:,} blobs of {manifest.created_at:%Y-%m-%d %H:%M} UTC are back.")
 
@@ -125,18 +130,20 @@ def restore(folder: Path) -> None:
 def status() -> None:
     """What is kept, what is under way, and whether anything waits for attention."""
     table = Table(show_header=False, box=None)
-    with _session() as session:
-        table.add_row("database", session.get_bind().engine.url.render_as_string(), f"version {migrate.head()}")
+    with _begin_session() as session:
+        table.add_row(
+            "database", session.get_bind().engine.url.render_as_string(), f"version {runner.get_head_revision()}"
+        )
         states = select(Submission.state, func.count()).where(Submission.state.in_(OPEN)).group_by(Submission.state)
         for state, count in session.execute(states):
             table.add_row("submissions", state, str(count))
         jobs = select(Job.state, func.count()).where(Job.finished_at.is_(None)).group_by(Job.state)
         for job_state, count in session.execute(jobs):
             table.add_row("jobs", job_state, str(count))
-        for worker in workers.alive(session):
+        for worker in workers.list_alive_workers(session):
             doing = "drains" if worker.draining_at else "works"
             table.add_row("worker", worker.name, f"{doing}, {worker.slots} at a time, {worker.version}")
-        for submission, duty in recovery.overdue(session):
+        for submission, duty in recovery.list_overdue(session):
             table.add_row("overdue", str(submission), f"{duty.action}: {duty.reason}")
     Console().print(table)
 
@@ -151,19 +158,14 @@ def apply(
 ) -> None:
     """Create or update the competition that FILE describes."""
     config = load_competition(file)
-    with _session() as session:
-        applied = competitions.apply(session, config, actor=_me(), allow_dangerous=allow_dangerous or dry_run)
+    with _begin_session() as session:
+        applied = configuration.apply(session, config, actor=_make_actor(), allow_dangerous=allow_dangerous or dry_run)
         for change in applied.changes:
             typer.echo(f"{'! ' if change.danger else '  '}{change}" + (f"  ({change.danger})" if change.danger else ""))
         if dry_run:
             session.rollback()
-    done = (
-        "created"
-        if applied.created
-        else f"updated in {len(applied.changes)} places"
-        if applied.changes
-        else "as it was"
-    )
+    count = len(applied.changes)
+    done = "created" if applied.created else f"updated in {count} places" if count else "as it was"
     typer.echo(f"{config.name}: {'would be ' if dry_run else ''}{done}.")
 
 
@@ -171,8 +173,8 @@ def apply(
 def list_() -> None:
     """All competitions."""
     table = Table("name", "title", "phases", box=None)
-    with _session() as session:
-        for row in competitions.listing(session):
+    with _begin_session() as session:
+        for row in configuration.list_competitions(session):
             table.add_row(row.name, row.title, ", ".join(phase.name for phase in row.phases))
     Console().print(table)
 
@@ -180,8 +182,8 @@ def list_() -> None:
 @competition.command()
 def show(name: str) -> None:
     """One competition: its phases, their times, and what ranks."""
-    with _session() as session:
-        row = competitions.competition_named(session, name)
+    with _begin_session() as session:
+        row = configuration.get_competition(session, name)
         table = Table("phase", "benchmark", "opens", "closes", "ranks by", "state", title=row.title, box=None)
         for phase in row.phases:
             weights = " + ".join(f"{weight:g}·{metric}" for metric, weight in phase.ranking["weights"].items())

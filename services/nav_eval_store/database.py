@@ -4,26 +4,64 @@ SQLite has one writer at a time and would refuse a reader that turns into a writ
 transactions take the lock when they begin (`BEGIN IMMEDIATE`) and wait for each other; readers never
 wait (WAL). On Postgres rows are locked by `SELECT … FOR NO KEY UPDATE` where a rule needs it, always
 in the same order: submission, job, lease, team.
+
+Leases, quotas, deadlines and tokens ask the database's clock what time it is, so that a test can let a day
+pass in no time and a clock that jumps is one more case to test.
 """
 
+import base64
+import binascii
 import random
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from uuid import UUID
 
-from sqlalchemy import Connection, Engine, event, make_url, text
+import msgspec
+from sqlalchemy import ColumnElement, Connection, Engine, and_, event, make_url, or_, text
 from sqlalchemy import create_engine as sqlalchemy_engine
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
+from sqlalchemy.orm import InstrumentedAttribute
 from sqlalchemy.orm import Session as OrmSession
 
-from nav_eval_store.clock import Clock, SystemClock
-from nav_eval_store.errors import StoreError
+from nav_eval_store.errors import OperatorError, StoreError
 from nav_eval_store.models.base import clean_json
+
+
+class Clock(Protocol):
+    """Anything that knows the time."""
+
+    def now(self) -> datetime:
+        """The present moment, with its time zone."""
+
+
+class SystemClock:
+    """This machine's clock."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+
+@dataclass
+class ManualClock:
+    """A clock that moves when it is told to."""
+
+    time: datetime = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def now(self) -> datetime:
+        return self.time
+
+    def advance(self, by: timedelta | None = None, **parts: float) -> datetime:
+        """Move on: `clock.advance(hours=3)`; negative amounts move back."""
+        self.time += by if by is not None else timedelta(**parts)
+        return self.time
+
 
 T = TypeVar("T")
 
@@ -51,17 +89,26 @@ class Session(OrmSession):
     def now(self) -> datetime:
         return self.clock.now()
 
+    def insert(self, row: object, *, otherwise: StoreError) -> None:
+        """Write a row at once; `otherwise` is raised where one that must differ from it is there already."""
+        self.add(row)
+        try:
+            self.flush()
+        except IntegrityError as error:
+            raise otherwise from error
+
 
 class Database:
     """Where rows are kept. Opening one connects to nothing; the first transaction does."""
 
     def __init__(self, url: str | URL, *, clock: Clock | None = None, pool_size: int = 10) -> None:
-        self.url = normalised(url)
+        self.url = normalize_url(url)
         self.clock: Clock = clock or SystemClock()
-        self.engine = _engine(self.url, pool_size)
+        self.engine = _make_engine(self.url, pool_size)
         self._writing = self.engine.execution_options(nav_eval_begin="BEGIN IMMEDIATE")
         self._reading = self.engine.execution_options(postgresql_readonly=True)
-        self._snapshot = self.engine.execution_options(postgresql_readonly=True, isolation_level=_snapshot(self.url))
+        isolation = "SERIALIZABLE" if self.is_sqlite else "REPEATABLE READ"
+        self._snapshot = self.engine.execution_options(postgresql_readonly=True, isolation_level=isolation)
 
     @property
     def is_sqlite(self) -> bool:
@@ -117,7 +164,7 @@ def is_transient(error: DBAPIError) -> bool:
     return isinstance(error, OperationalError) and "database is locked" in str(error.orig)
 
 
-def normalised(url: str | URL) -> URL:
+def normalize_url(url: str | URL) -> URL:
     """The URL with the driver that we install."""
     parsed = make_url(url)
     backend = parsed.get_backend_name()
@@ -125,14 +172,10 @@ def normalised(url: str | URL) -> URL:
         return parsed.set(drivername="postgresql+psycopg2")
     if backend == "sqlite":
         return parsed.set(drivername="sqlite+pysqlite")
-    raise StoreError(f"{parsed.render_as_string()}: nav-eval keeps its data in postgresql://… or sqlite:///FILE.")
+    raise OperatorError(f"{parsed.render_as_string()}: nav-eval keeps its data in postgresql://… or sqlite:///FILE.")
 
 
-def _snapshot(url: URL) -> str:
-    return "REPEATABLE READ" if url.get_backend_name() == "postgresql" else "SERIALIZABLE"
-
-
-def _engine(url: URL, pool_size: int) -> Engine:
+def _make_engine(url: URL, pool_size: int) -> Engine:
     if url.get_backend_name() == "postgresql":
         arguments = {"application_name": "nav-eval", "options": "-c timezone=UTC", **PATIENCE}
         return sqlalchemy_engine(
@@ -144,14 +187,10 @@ def _engine(url: URL, pool_size: int) -> Engine:
             json_serializer=clean_json,
         )
     if url.database in (None, "", ":memory:"):
-        raise StoreError("An SQLite database needs a file: sqlite:///var/nav-eval.db.")
+        raise OperatorError("An SQLite database needs a file: sqlite:///var/nav-eval.db.")
     Path(str(url.database)).absolute().parent.mkdir(parents=True, exist_ok=True)
     engine = sqlalchemy_engine(
-        url,
-        pool_size=pool_size,
-        max_overflow=-1,
-        connect_args={"timeout": BUSY_SECONDS},
-        json_serializer=clean_json,
+        url, pool_size=pool_size, max_overflow=-1, connect_args={"timeout": BUSY_SECONDS}, json_serializer=clean_json
     )
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
@@ -168,3 +207,59 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
 
 def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql(connection.get_execution_options().get("nav_eval_begin", "BEGIN"))
+
+
+LARGEST_PAGE = 500  #: lists come in pages; a cursor is the sort key of the last row, so new rows never shift old ones
+
+Key = tuple[datetime | int | str | UUID, ...]
+
+
+class Page(NamedTuple, Generic[T]):
+    """A part of a list."""
+
+    items: Sequence[T]
+    next: str | None
+    """Ask for the following page with this; None is the end."""
+
+
+def make_page(rows: Sequence[T], limit: int, key: Callable[[T], Key]) -> Page[T]:
+    """The first `limit` of `rows`, which were asked for with one row more to see whether there is more."""
+    more = len(rows) > limit
+    return Page(rows[:limit], encode_cursor(key(rows[limit - 1])) if more else None)
+
+
+def clamp_page_size(limit: int) -> int:
+    return max(1, min(limit, LARGEST_PAGE))
+
+
+def make_after_condition(columns: Sequence[InstrumentedAttribute[Any]], key: Sequence[Any]) -> ColumnElement[bool]:
+    """Rows that come after the one with `key` where the columns are sorted downwards."""
+    conditions = [
+        and_(*(earlier == value for earlier, value in zip(columns[:index], key, strict=False)), column < key[index])
+        for index, column in enumerate(columns)
+    ]
+    return or_(*conditions)
+
+
+def encode_cursor(key: Key) -> str:
+    return base64.urlsafe_b64encode(msgspec.json.encode(key)).decode().rstrip("=")
+
+
+def decode_cursor(text: str | None, kind: type[T]) -> T | None:
+    """The sort key inside a cursor; nonsense is refused."""
+    if text is None:
+        return None
+    try:
+        data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        key = msgspec.json.decode(data, type=kind)
+        _refuse_strange(key)
+    except (ValueError, binascii.Error, msgspec.MsgspecError) as error:
+        raise StoreError("This cursor is not one of ours; begin again without it.") from error
+    return key
+
+
+def _refuse_strange(key: object) -> None:
+    """Refuse what no column could hold."""
+    for part in key if isinstance(key, tuple) else (key,):
+        if (isinstance(part, int) and abs(part) >= 1 << 63) or (isinstance(part, datetime) and part.tzinfo is None):
+            raise ValueError

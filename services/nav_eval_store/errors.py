@@ -6,8 +6,9 @@ from nav_eval.errors import NavEvalError
 class Refusal(NavEvalError):
     """This cannot be done; the message says why."""
 
-    # A message may name values in braces, which are given beside it: whoever shows it to people can translate the
-    # pattern first, and fill the values in then.
+    is_translated = True
+    """Whether pages show it. Such a message gives its values by name, so that the pattern can be translated first."""
+
     def __init__(self, message: str | None = None, /, **values: object) -> None:
         super().__init__(message.format(**values) if message is not None and values else message)
         self.pattern = message or type(self).__doc__ or ""  #: as it stands in the code
@@ -16,6 +17,12 @@ class Refusal(NavEvalError):
 
 class StoreError(Refusal):
     """The store cannot do this; the message says why."""
+
+
+class OperatorError(StoreError):
+    """Something that only those who run the installation, and programs, are told."""
+
+    is_translated = False
 
 
 class NotFound(StoreError):
@@ -59,20 +66,24 @@ class QuotaExceeded(StoreError):
         """Until the next one is possible, where time alone helps."""
 
 
-class TooLarge(StoreError):
+class UploadTooLarge(StoreError):
     """These are more bytes than are allowed, or than were announced."""
 
 
 class LeaseLost(Conflict):
     """The job belongs to somebody else now, or to nobody: stop, and write nothing more."""
 
+    is_translated = False
 
-class BadRecord(StoreError):
+
+class BadRecord(OperatorError):
     """A result cannot be kept as it is; the message names the field."""
 
 
 class DangerousChange(Conflict):
     """The change would make published numbers wrong; the message lists what it touches."""
+
+    is_translated = False
 
 
 class OffsetMismatch(Conflict):
@@ -87,13 +98,13 @@ class DigestMismatch(StoreError):
     """The bytes that arrived are not those that were announced; upload again."""
 
 
-class BadKey(StoreError):
+class BadKey(OperatorError):
     """A blob cannot have this name."""
 
 
-class BackupError(StoreError):
+class BackupError(OperatorError):
     """A backup cannot be written or read; the message names the file."""
 
 
-class SchemaOutdated(StoreError):
+class SchemaOutdated(OperatorError):
     """The database has another version than this program; run `nav-eval admin migrate`."""

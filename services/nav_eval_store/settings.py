@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nav_eval_store.blobs import BlobStore
-from nav_eval_store.clock import Clock
-from nav_eval_store.database import Database
-from nav_eval_store.errors import StoreError
+from nav_eval_store.database import Clock, Database
+from nav_eval_store.errors import OperatorError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,8 +27,8 @@ class StoreSettings:
         variables = os.environ if environ is None else environ
         home = Path(variables.get("NAV_EVAL_HOME", "var")).absolute()
         return cls(
-            database=value(variables, "NAV_EVAL_DATABASE") or f"sqlite:///{home / 'nav-eval.db'}",
-            blobs=value(variables, "NAV_EVAL_BLOBS") or str(home / "blobs"),
+            database=read_variable(variables, "NAV_EVAL_DATABASE") or f"sqlite:///{home / 'nav-eval.db'}",
+            blobs=read_variable(variables, "NAV_EVAL_BLOBS") or str(home / "blobs"),
         )
 
     def open_database(self, *, clock: Clock | None = None) -> Database:
@@ -39,7 +38,7 @@ class StoreSettings:
         return BlobStore(self.blobs)
 
 
-def value(variables: Mapping[str, str], name: str) -> str | None:
+def read_variable(variables: Mapping[str, str], name: str) -> str | None:
     """The variable, or the content of the file that `NAME_FILE` names."""
     file = variables.get(f"{name}_FILE")
     if file is None:
@@ -47,15 +46,15 @@ def value(variables: Mapping[str, str], name: str) -> str | None:
     try:
         return Path(file).read_text().strip()
     except OSError as error:
-        raise StoreError(f"{name}_FILE: cannot read {file}: {error.strerror}.") from error
+        raise OperatorError(f"{name}_FILE: cannot read {file}: {error.strerror}.") from error
 
 
 _FLAGS = {"": False, "0": False, "no": False, "false": False, "1": True, "yes": True, "true": True}
 
 
-def flag(variables: Mapping[str, str], name: str) -> bool:
+def read_flag(variables: Mapping[str, str], name: str) -> bool:
     """A variable that says yes or no; not set is no."""
     text = variables.get(name, "")
     if text.lower() not in _FLAGS:
-        raise StoreError(f"{name} is {text!r}; it must be yes or no.")
+        raise OperatorError(f"{name} is {text!r}; it must be yes or no.")
     return _FLAGS[text.lower()]

@@ -1,86 +1,129 @@
-"""The Celery application: where messages arrive.
+"""The Celery application: `celery -A nav_eval_worker.app inspect active`, `… events`, Flower; and `nav-eval worker`.
 
-A message is a hint that a job waits, and names it; whoever gets it does the job whose turn it is, by the
-database's rule, and goes on while there are jobs. So nothing depends on a message coming once, or coming at
-all: a worker also looks by itself every few seconds (`attendance`). No result is kept anywhere, and only JSON is read.
+There is one task for each kind of job, `nav_eval_worker.<kind>`, and a message makes the worker that gets it do the job
+that it names. The database decides whether that is right (`leases.claim_dispatched_job`), so a message may come
+twice, late or not at all. No result is kept anywhere, and only JSON is read.
+
+Whatever starts this application as a worker, Celery's command line or ours, gets a `JobWorker` beside Celery's parts.
 """
 
-from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
-from celery import Celery
-from celery.signals import setup_logging, worker_shutting_down
+from celery import Celery, bootsteps
+from celery.signals import worker_shutting_down
 
-from nav_eval_store.lifecycle import JobKind
-from nav_eval_store.messages import Broker, task_name
-from nav_eval_worker.beat import BEAT_SECONDS, Beat
-from nav_eval_worker.hands import Hands
-from nav_eval_worker.workshop import Workshop
+from nav_eval.errors import ConfigError
+from nav_eval_store.submissions.lifecycle import JobKind
+from nav_eval_store.work.broker import Broker, make_task_name
+from nav_eval_store.work.queues import JobQueue
+from nav_eval_worker.settings import WorkerSettings
 
-RECOVER = "nav_eval_worker.recover"
+if TYPE_CHECKING:
+    from celery import Task
+
+    from nav_eval_worker.worker import JobWorker
+
 POLL_SECONDS = 0.2
 """Between two looks into the folder of a broker that is made of files."""
 
 
-def create_app(broker: Broker, shop: Workshop, hands: Hands) -> Celery:
-    """The application of one worker."""
-    app = Celery("nav_eval_worker", set_as_current=False)
-    app.conf.update(
-        broker.configuration(),
-        task_acks_late=True,
-        task_reject_on_worker_lost=True,
-        worker_prefetch_multiplier=1,
-        worker_enable_remote_control=False,
-        worker_send_task_events=False,
-        worker_hijack_root_logger=False,
-        broker_connection_retry=True,
-        broker_connection_retry_on_startup=True,
-        broker_connection_max_retries=None,
-        result_backend=None,
-        beat_schedule={"recover": {"task": RECOVER, "schedule": BEAT_SECONDS}},
-    )
+def configure() -> dict[str, Any]:
+    """Celery's settings; read when they are first needed, so that importing this module needs no environment."""
+    broker = Broker.from_environment()
+    transport = broker.configuration()
     if broker.folder is not None:
-        app.conf.broker_transport_options = {**app.conf.broker_transport_options, "polling_interval": POLL_SECONDS}
-    for kind in JobKind:
-        app.task(name=task_name(kind))(_ring(hands))
-    app.task(name=RECOVER)(Beat(shop).round)
-    return app
+        transport["broker_transport_options"]["polling_interval"] = POLL_SECONDS
+    settings = WorkerSettings.from_environment()
+    return {
+        **transport,
+        "task_acks_late": True,  # so that no message waits behind a job of an hour: a worker reserves what it runs
+        "worker_prefetch_multiplier": 1,
+        "worker_pool": "threads",  # agents and simulators are processes of their own
+        "worker_concurrency": settings.slots,
+        "worker_send_task_events": True,
+        "worker_hijack_root_logger": False,
+        "broker_connection_retry": True,
+        "broker_connection_retry_on_startup": True,
+        "broker_connection_max_retries": None,
+        "result_backend": None,
+    }
 
 
-def _ring(hands: Hands) -> Callable[[str], None]:
-    def ring(job_id: str) -> None:
-        """Job JOB_ID waits, or another one does."""
-        hands.work()
+class JobWorkerStep(bootsteps.StartStopStep):
+    """Opens what jobs need, and keeps the queues that are consumed in step with the slots that are free."""
 
-    return ring
+    requires = ("celery.worker.components:Pool",)
+
+    def __init__(self, controller: Any, **options: Any) -> None:  # noqa: ANN401 - Celery does not say more
+        from nav_eval_worker.context import open_context  # here, because `celery inspect` needs nothing of it
+        from nav_eval_worker.slots import QueueSubscription
+        from nav_eval_worker.worker import JobWorker
+
+        super().__init__(controller, **options)
+        if controller.pool_cls.__module__ not in ("celery.concurrency.thread", "celery.concurrency.solo"):
+            raise ConfigError("A worker waits for processes that it starts: its pool is `threads` (or `solo`).")
+        self._worker = JobWorker(open_context(controller.app.find_settings(controller)))
+        self._subscription = QueueSubscription(controller, self._worker.slots)
+        self._worker.slots.on_change = self._subscription.update
+        controller.app.worker = self._worker
+
+    def start(self, controller: Any) -> None:  # noqa: ANN401
+        self._worker.start()
+
+    def stop(self, controller: Any) -> None:  # noqa: ANN401
+        self._worker.stop()
+
+    def terminate(self, parent: Any) -> None:  # noqa: ANN401
+        """Somebody does not want to wait: the leases run out by themselves."""
+        self._worker.context.stopping.set()
 
 
-def _as_it_is(**_: object) -> None:
-    """Who listens to this signal keeps Celery from changing what is logged, and how."""
+class WorkerApp(Celery):
+    """Celery, and the worker that its tasks are done by."""
 
+    settings: WorkerSettings | None = None  #: as the command line has them; from the environment unless set
+    worker: "JobWorker | None" = None  #: once this process is started as one
 
-def serve(app: Celery, shop: Workshop, hands: Hands) -> int:
-    """Take messages until a signal ends the worker; its exit code.
-
-    The first SIGTERM (or Ctrl-C) is a warm one: nothing new is taken, and what runs ends with its episode.
-    """
-
-    def stop(**_: object) -> None:
-        shop.stopping.set()
-
-    worker_shutting_down.connect(stop, weak=False)
-    setup_logging.connect(_as_it_is, weak=False)
-    try:
-        worker = app.Worker(
-            hostname=f"{shop.settings.name}@nav-eval",
-            pool_cls="threads",
-            concurrency=hands.count + 1,  # one more, to hear messages while all hands are busy
-            without_gossip=True,
-            without_mingle=True,
-            without_heartbeat=True,
-            quiet=True,
+    def find_settings(self, controller: Any) -> WorkerSettings:  # noqa: ANN401
+        """Those that were set, or the environment's with Celery's own options."""
+        if self.settings is not None:
+            return self.settings
+        known, threads = WorkerSettings.from_environment(), int(controller.concurrency)
+        name = controller.hostname.partition("@")[0]
+        found = replace(
+            known,
+            name=known.name if name == "celery" else name,
+            queues=tuple(queue for queue in JobQueue if queue.value in self.amqp.queues.consume_from),
+            express=known.express and threads > 1,
         )
-        worker.start()
-    finally:
-        worker_shutting_down.disconnect(stop)
-        shop.stopping.set()
-    return int(worker.exitcode or 0)
+        return replace(found, concurrency=threads - int(found.has_quick_slot))
+
+
+app = WorkerApp("nav_eval_worker", set_as_current=False)
+app.add_defaults(configure)
+app.steps["worker"].add(JobWorkerStep)
+
+
+def _add_task(kind: JobKind) -> None:
+    default = JobQueue.SHARDS if kind is JobKind.SHARD else JobQueue.QUICK
+
+    def run(task: "Task[Any, None]", job_id: str, submission_id: str) -> None:
+        queue = (task.request.delivery_info or {}).get("routing_key")
+        assert app.worker is not None
+        app.worker.run_dispatched(UUID(job_id), JobQueue(queue) if queue in list(JobQueue) else default)
+
+    run.__doc__ = f"Do the {kind} job JOB_ID of the submission SUBMISSION_ID."
+    app.task(name=make_task_name(kind), bind=True)(run)
+
+
+for _kind in JobKind:
+    _add_task(_kind)
+
+
+@worker_shutting_down.connect(weak=False)
+def _stop_at_once(**_: object) -> None:
+    """The first SIGTERM (or Ctrl-C) is a warm one: nothing new is taken, and what runs ends with its episode."""
+    if app.worker is not None:
+        app.worker.context.stopping.set()

@@ -1,16 +1,16 @@
-"""`nav-eval worker`: takes jobs and does them."""
+"""`nav-eval worker`: a Celery worker that takes jobs and does them."""
 
 import faulthandler
 import logging
-import threading
+import platform
 from dataclasses import replace
 from typing import Annotated
 
 import typer
 
-from nav_eval_worker.settings import WorkerSettings
+from nav_eval_worker.settings import WorkerSettings, parse_queues
 
-CHATTY = {
+QUIETER = {
     "alembic": logging.ERROR,
     "kombu.connection": logging.ERROR,
     "celery": logging.WARNING,
@@ -18,9 +18,12 @@ CHATTY = {
 }
 
 
-def worker(
+def run_worker(
     name: Annotated[str | None, typer.Option(help="Unlike every other worker's; the host's name unless given.")] = None,
-    concurrency: Annotated[int | None, typer.Option(min=1, help="Shards at the same time.")] = None,
+    queues: Annotated[
+        str | None, typer.Option("--queues", "-Q", help="Take jobs from these alone: quick, shards, gpu.")
+    ] = None,
+    concurrency: Annotated[int | None, typer.Option("--concurrency", "-c", min=1, help="Shards at a time.")] = None,
     runtime: Annotated[
         str | None, typer.Option(help="docker, or process where everybody is trusted (nothing is isolated).")
     ] = None,
@@ -30,33 +33,48 @@ def worker(
     """Validate, run and score submissions."""
     faulthandler.enable()  # a crash in a library names the line that led to it
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    for chatty, level in CHATTY.items():
-        logging.getLogger(chatty).setLevel(level)
+    for noisy, level in QUIETER.items():
+        logging.getLogger(noisy).setLevel(level)
     known = WorkerSettings.from_environment()
     settings = replace(
         known,
         name=name or known.name,
+        queues=known.queues if queues is None else parse_queues(queues),
         concurrency=concurrency or known.concurrency,
         runtime=runtime or known.runtime,
+        beat=beat or known.beat,
     )
-    raise typer.Exit(run(settings, beat=beat, once=once))
+    raise typer.Exit(run_once(settings) if once else serve(settings))
 
 
-def run(settings: WorkerSettings, *, beat: bool = False, once: bool = False) -> int:
-    """The life of a worker; its exit code."""
-    from nav_eval_worker.app import create_app, serve
-    from nav_eval_worker.attendance import attending
-    from nav_eval_worker.beat import Beat
-    from nav_eval_worker.hands import Hands
-    from nav_eval_worker.opening import open_workshop
+def run_once(settings: WorkerSettings) -> int:
+    """Do what there is to do now; the exit code."""
+    from nav_eval_worker.context import open_context
+    from nav_eval_worker.worker import JobWorker
 
-    shop = open_workshop(settings)
-    hands = Hands(shop)
-    if once:
-        while Beat(shop).round() + hands.work():
-            pass
-        return 0
-    with attending(shop, hands):
-        if beat:
-            threading.Thread(target=Beat(shop).forever, name="beat", daemon=True).start()
-        return serve(create_app(settings.broker, shop, hands), shop, hands)
+    JobWorker(open_context(settings)).run_once()
+    return 0
+
+
+def serve(settings: WorkerSettings) -> int:
+    """Take messages until a signal ends the worker; its exit code."""
+    from celery.signals import setup_logging
+
+    from nav_eval_worker.app import app
+
+    setup_logging.connect(_keep_logging, weak=False)
+    app.settings = settings
+    celery_worker = app.Worker(
+        hostname=f"{settings.name}@{platform.node()}",
+        queues=[queue.value for queue in settings.queues],
+        concurrency=settings.slots,
+        without_gossip=True,
+        without_mingle=True,
+        quiet=True,
+    )
+    celery_worker.start()
+    return int(celery_worker.exitcode or 0)
+
+
+def _keep_logging(**_: object) -> None:
+    """Who listens to this signal keeps Celery from changing what is logged, and how."""

@@ -12,13 +12,15 @@ from uuid import UUID
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from nav_eval_store import leases, places, teams, users, work, workers
-from nav_eval_store.actors import user_actor
-from nav_eval_store.causes import Cause
-from nav_eval_store.lifecycle import Patience
-from nav_eval_store.using import Used
+from nav_eval.records.results import Cause
+from nav_eval_store import blob_keys
+from nav_eval_store.audit import make_user_actor
+from nav_eval_store.people import accounts, teams
+from nav_eval_store.submissions.lifecycle import Deadlines
+from nav_eval_store.work import jobs, leases, workers
+from nav_eval_store.work.usage import AgentUsage
 from support.browser import Window, World
-from support.challenge import TEST, line
+from support.challenge import TEST, result
 from support.gateway import PASSWORD, gateway_settings, serving
 from support.site import EPISODES, HOSTILE, Site, long_replay, outcome
 from support.tools import program
@@ -56,13 +58,17 @@ def _in_other_states(site: Site, team: UUID) -> dict[str, UUID]:
     lease = challenge.claim_of(running, worker="gpu-1")
     metrics = outcome(0.7, random.Random(5))
     with site.database.begin() as session:
-        leases.heartbeat(session, lease, used=Used(754.2, 3_600_000_000), patience=Patience(lease=timedelta(days=9)))
+        leases.renew_lease(
+            session, lease, used=AgentUsage(754.2, 3_600_000_000), deadlines=Deadlines(lease=timedelta(days=9))
+        )
         for number, episode in enumerate(EPISODES[:8]):
-            work.record_episode(session, lease, line(episode, metrics(episode), **(CRASH if number == 5 else {})))
-    site.blobs.put(places.episode_log(running, EPISODES[7]), b"reset\nloading the map\nstep 12: turn_left\n" * 20)
+            jobs.record_episode(session, lease, result(episode, metrics(episode), **(CRASH if number == 5 else {})))
+    site.blobs.put(
+        blob_keys.make_episode_log_key(running, EPISODES[7]), b"reset\nloading the map\nstep 12: turn_left\n" * 20
+    )
     checking = challenge.claim_of(failed)
     detail = "exit code 1: ModuleNotFoundError: No module named 'torch'"
-    challenge.do(lambda session: work.fail(session, checking, Cause.AGENT_CRASH, detail))
+    challenge.do(lambda session: jobs.fail_job(session, checking, Cause.AGENT_CRASH, detail))
     return {"running": running, "failed": failed, "created": challenge.start(team, title="to be uploaded")}
 
 
@@ -70,13 +76,13 @@ def _people(site: Site) -> UUID:
     """Ada has a team, Olga organises."""
     with site.database.begin() as session:
         ada, olga = (
-            users.create_user(session, name, actor=TEST, email=f"{name}@example.org", password=PASSWORD)
+            accounts.create_user(session, name, actor=TEST, email=f"{name}@example.org", password=PASSWORD)
             for name in ("ada", "olga")
         )
-        users.make_organiser(session, olga, actor=TEST)
-        workers.register(session, "gpu-1", host="gpu-1.lab", version="0.1", slots=2)
+        accounts.grant_organiser(session, olga, actor=TEST)
+        workers.register_worker(session, "gpu-1", host="gpu-1.lab", version="0.1", slots=2)
         competition = site.challenge.competition(session)
-        return teams.create_team(session, competition, "Ada & friends", captain=ada, actor=user_actor(ada)).id
+        return teams.create_team(session, competition, "Ada & friends", captain=ada, actor=make_user_actor(ada)).id
 
 
 @pytest.fixture(scope="module")

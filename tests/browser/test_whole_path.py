@@ -7,11 +7,13 @@ from uuid import UUID
 
 from playwright.sync_api import Page, expect
 
-from nav_eval_store import films, leases, places, work
-from nav_eval_store.lifecycle import JobKind, State
-from nav_eval_store.using import Used
+from nav_eval_store import blob_keys
+from nav_eval_store.submissions import films
+from nav_eval_store.submissions.lifecycle import JobKind, SubmissionState
+from nav_eval_store.work import jobs, leases
+from nav_eval_store.work.usage import AgentUsage
 from support.browser import Window, World
-from support.challenge import line
+from support.challenge import result
 from support.site import EPISODES, long_replay, outcome
 
 
@@ -69,10 +71,10 @@ def test_from_registering_to_logging_out(
     lease = challenge.claim_of(submission)
     metrics = outcome(0.9, random.Random(3))
     with site.database.begin() as session:
-        leases.heartbeat(session, lease, used=Used(83.0, 1_250_000_000))
+        leases.renew_lease(session, lease, used=AgentUsage(83.0, 1_250_000_000))
         for episode in EPISODES[:6]:
-            work.record_episode(session, lease, line(episode, metrics(episode)))
-    site.blobs.put(places.agent_log(submission), b"ready\n<b>not bold</b>\n")
+            jobs.record_episode(session, lease, result(episode, metrics(episode)))
+    site.blobs.put(blob_keys.make_agent_log_key(submission), b"ready\n<b>not bold</b>\n")
     expect(page.locator("#live-state .chip")).to_have_text("running")
     expect(page.locator("#live-progress")).to_contain_text("6 of 24 episodes")
     expect(page.locator("#live-progress")).to_contain_text("TAR so far")
@@ -83,9 +85,9 @@ def test_from_registering_to_logging_out(
 
     with site.database.begin() as session:
         for episode in EPISODES[6:]:
-            work.record_episode(session, lease, line(episode, metrics(episode), scene_id="house_1"))
+            jobs.record_episode(session, lease, result(episode, metrics(episode), scene_id="house_1"))
     site.put_replay(submission, long_replay("ep_01", 40))
-    challenge.do(lambda session: work.finish_shard(session, lease))
+    challenge.do(lambda session: jobs.finish_shard(session, lease))
     challenge.score(submission)
     expect(page.locator("#live-state .chip")).to_have_text("completed")
     expect(page.locator("#live-scores")).to_contain_text("TAR")
@@ -144,7 +146,7 @@ def test_an_upload_is_paused_and_continued(window: Callable[..., Window], world:
     submission = UUID(page.url.rpartition("/")[2])
     assert world.site.challenge.get(submission).image_bytes == 25_000_000
     cancel(page)
-    assert world.site.challenge.get(submission).state is State.CANCELLED
+    assert world.site.challenge.get(submission).state is SubmissionState.CANCELLED
 
 
 def cancel(page: Page) -> None:
@@ -172,7 +174,7 @@ def test_a_film_is_made_on_request(window: Callable[..., Window], world: World, 
     lease = site.challenge.claim(JobKind.FILM)
     assert lease.submission_id == world.hostile
     site.put_replay(world.hostile, long_replay(episode, 40))
-    site.challenge.do(lambda session: films.finish(session, lease))
+    site.challenge.do(lambda session: films.finish_film(session, lease))
     expect(page.locator("#replay-cameras img")).to_have_count(3, timeout=10_000)  # by itself
     expect(page.locator(".film")).to_have_count(0)
 

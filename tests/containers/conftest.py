@@ -9,8 +9,8 @@ import pytest
 
 from nav_eval.config import BenchmarkConfig
 from nav_eval.config.schema.competition import LimitsConfig
-from nav_eval_worker.runtime.base import Image, ShardWork
-from nav_eval_worker.runtime.containers.settings import DockerSettings
+from nav_eval_worker.runtime.base import AgentImage, ShardWork
+from nav_eval_worker.runtime.containers.engine import DockerSettings
 from nav_eval_worker.runtime.docker import DockerRuntime
 from support.engine import DockerEngine, docker_engine, packed
 
@@ -99,10 +99,10 @@ def built(engine: DockerEngine) -> Iterator[Callable[..., str]]:
 @pytest.fixture
 def admitted(
     engine: DockerEngine, runtime: DockerRuntime, built: Callable[..., str], tmp_path: Path
-) -> Callable[[str], Image]:
+) -> Callable[[str], AgentImage]:
     """An agent by its Python source, uploaded as a team would."""
 
-    def admit(source: str, dockerfile: str = "") -> Image:
+    def admit(source: str, dockerfile: str = "") -> AgentImage:
         tag = built(f"COPY agent.py /agent/agent.py\n{dockerfile}", **{"agent.py": source})
         archive = tmp_path / f"{uuid.uuid4().hex}.tar"
         with archive.open("wb") as file:
@@ -116,7 +116,7 @@ def admitted(
 @pytest.fixture
 def work(tmp_path: Path, in_container: Callable[..., BenchmarkConfig]) -> Callable[..., ShardWork]:
     def make(
-        image: Image | None, *, episodes: tuple[str, ...] = ("a",), limits: LimitsConfig = LIMITS, **more: object
+        image: AgentImage | None, *, episodes: tuple[str, ...] = ("a",), limits: LimitsConfig = LIMITS, **more: object
     ) -> ShardWork:
         run = uuid.uuid4().hex
         folder = tmp_path / run

@@ -19,11 +19,11 @@ from docker.errors import APIError, NotFound
 from docker.models.containers import Container
 
 from nav_eval.config import BenchmarkConfig, load_benchmark
-from nav_eval.evaluation.orchestrator import EvaluationOrchestrator
+from nav_eval.orchestrator import EvaluationOrchestrator
 from nav_eval_sdk.client import API, ChallengeClient, Submission
 from nav_eval_sdk.errors import SdkError
-from nav_eval_sdk.submitting import sha256_of, submit
-from nav_eval_sdk.web import Http
+from nav_eval_sdk.http_client import HttpClient
+from nav_eval_sdk.submission import hash_archive, submit
 from support.engine import ROOT, DockerEngine
 
 BENCHMARK = """
@@ -123,7 +123,7 @@ class Stack:
         last = time.monotonic() + seconds
         while True:
             try:
-                with Http(self.server).open("GET", "/readyz"):
+                with HttpClient(self.server).open("GET", "/readyz"):
                     return
             except (SdkError, OSError) as error:
                 if time.monotonic() > last:
@@ -159,10 +159,10 @@ class Stack:
     def team(self, name: str) -> ChallengeClient:
         """Register over HTTP, found a team."""
         password = uuid.uuid4().hex
-        everybody = Http(self.server)
+        everybody = HttpClient(self.server)
         everybody.json("POST", f"{API}/users", {"name": name, "email": f"{name}@example.org", "password": password})
         token = everybody.json("POST", f"{API}/login", {"name": name, "password": password, "token_name": "t"})["token"]
-        Http(self.server, token).json("POST", f"{API}/competitions/cup/teams", {"name": f"Team {name}"})
+        HttpClient(self.server, token).json("POST", f"{API}/competitions/cup/teams", {"name": f"Team {name}"})
         return ChallengeClient(self.server, token)
 
     def wait(
@@ -245,7 +245,7 @@ def test_a_team_gets_from_init_to_the_leaderboard(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     client = stack.team("ada")
-    digest, size = sha256_of(archive), archive.stat().st_size
+    digest, size = hash_archive(archive), archive.stat().st_size
     submission = client.create_submission(competition="cup", phase="dev", sha256=digest, size=size, name=archive.name)
 
     def cut(done: int) -> None:
@@ -279,7 +279,7 @@ def film(stack: Stack, submission: str, episode: str) -> list[str]:
     address, last = f"/submissions/{submission}/replay/view?episode={episode}&number=0", time.monotonic() + 150
     while True:
         try:
-            with Http(stack.server).open("GET", address) as answer:
+            with HttpClient(stack.server).open("GET", address) as answer:
                 return list(json.load(answer))
         except SdkError:
             if time.monotonic() > last:

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import msgspec
 
-from nav_eval.causes import Cause
 from nav_eval.config import BenchmarkConfig
 from nav_eval.evaluation.episodes import load_episodes
-from nav_eval.evaluation.orchestrator import EvaluationOrchestrator
-from nav_eval.evaluation.replay.model import decode_replay
-from nav_eval.evaluation.run_folder import manifest_of
+from nav_eval.evaluation.run_folder import make_manifest
 from nav_eval.evaluation.shard_protocol import Beat, Checked, Ended, Filmed, Message, Played, Purpose, Ready
-from nav_eval_worker.runtime.base import AgentEnd, Image, Pair, ReplayWork, ShardWork
+from nav_eval.orchestrator import EvaluationOrchestrator
+from nav_eval.records.results import Cause
+from nav_eval.replay.model import decode_replay
+from nav_eval_worker.runtime.base import AgentEnd, AgentImage, Pair, ReplayWork, ShardWork
 from nav_eval_worker.runtime.docker import DockerRuntime
 from support.engine import DockerEngine
 
-Admit = Callable[..., Image]
+Admit = Callable[..., AgentImage]
 Work = Callable[..., ShardWork]
 
 WALKER = """
@@ -117,7 +117,7 @@ def test_a_run_is_checked_and_filmed_by_a_simulator_alone(
         lines, _ = play(pair)
     run = tmp_path / "run"
     run.mkdir(mode=0o700)
-    manifest = manifest_of(order.benchmark, load_episodes(room_benchmark("demo_vln")), agent={})
+    manifest = make_manifest(order.benchmark, load_episodes(room_benchmark("demo_vln")), agent={})
     (run / "run.json").write_bytes(msgspec.json.encode(manifest))
     (run / "episodes.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 

@@ -12,7 +12,7 @@ import pytest
 
 from nav_eval.agents.failures import AgentCrash
 from nav_eval_worker.archives import ArchiveInvalid, ArchiveLimits
-from nav_eval_worker.runtime.base import Image, ShardWork
+from nav_eval_worker.runtime.base import AgentImage, ShardWork
 from nav_eval_worker.runtime.docker import DockerRuntime
 from support.archives import PACKERS, File, symlink, tar
 from support.archives import Image as Upload
@@ -120,11 +120,11 @@ def test_images_that_cannot_be_started_are_the_teams_fault(
     assert [kind - {"test-prepared"} for kind in map(set, after)] == [kind - {"test-prepared"} for kind in before]
 
 
-def submission(image: Image) -> str:
+def submission(image: AgentImage) -> str:
     return f"nav-eval/submission:{image.id.removeprefix('sha256:')}"
 
 
-def used(runtime_folder: Path, image: Image, *, hours_ago: float) -> None:
+def used(runtime_folder: Path, image: AgentImage, *, hours_ago: float) -> None:
     moment = time.time() - hours_ago * 3600
     os.utime(runtime_folder / "images" / f"{image.id.removeprefix('sha256:')}.json", (moment, moment))
 
@@ -132,7 +132,7 @@ def used(runtime_folder: Path, image: Image, *, hours_ago: float) -> None:
 def test_images_are_kept_once_and_the_longest_unused_go_first(
     engine: DockerEngine, runtime: DockerRuntime, tmp_path: Path
 ) -> None:
-    def admit(content: bytes, tag: str) -> Image:
+    def admit(content: bytes, tag: str) -> AgentImage:
         return runtime.admit(io.BytesIO(upload(File("agent", content * 100_000), tags=(tag,))))
 
     first, again = admit(b"1", "one:1"), admit(b"1", "two:2")

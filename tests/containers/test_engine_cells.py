@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from nav_eval.causes import Cause
 from nav_eval.config.schema.competition import LimitsConfig
-from nav_eval_worker.runtime.base import AgentEnd, Image, Pair, ShardWork
-from nav_eval_worker.runtime.containers.settings import DockerSettings
+from nav_eval.records.results import Cause
+from nav_eval_worker.runtime.base import AgentEnd, AgentImage, Pair, ShardWork
+from nav_eval_worker.runtime.containers.engine import DockerSettings
 from nav_eval_worker.runtime.docker import DockerRuntime
 from support.archives import File, tar
 from support.archives import Image as Upload
 from support.engine import DockerEngine
 
-Admit = Callable[..., Image]
+Admit = Callable[..., AgentImage]
 Work = Callable[..., ShardWork]
 
 AGENTS = Path(__file__).parent / "agents"

@@ -21,14 +21,14 @@ from typing import Any, cast
 import pytest
 
 from nav_eval.config.schema.competition import LimitsConfig
-from nav_eval_worker.holding import Hold
-from nav_eval_worker.jobs.playing import Play
-from nav_eval_worker.runtime.base import Image, ShardWork, Weights
+from nav_eval_worker.jobs.agent_session import AgentSession
+from nav_eval_worker.lease_keeper import LeaseKeeper
+from nav_eval_worker.runtime.base import AgentImage, ShardWork, Weights
 from nav_eval_worker.runtime.containers import seccomp
 from nav_eval_worker.runtime.docker import DockerRuntime
 from support.engine import ROOT, DockerEngine, packed
 
-Admit = Callable[..., Image]
+Admit = Callable[..., AgentImage]
 Work = Callable[..., ShardWork]
 
 AGENTS = Path(__file__).parent / "agents"
@@ -58,17 +58,18 @@ class Outcome:
 def played(runtime: DockerRuntime, work: ShardWork) -> Outcome:
     """A pair, listened to as a worker does."""
     began = time.monotonic()
-    held = SimpleNamespace(check=lambda: None, heard=lambda: None, reason=None, lease=SimpleNamespace(id=work.run))
+    lease = SimpleNamespace(id=work.run)
+    held = SimpleNamespace(check=lambda: None, record_activity=lambda: None, reason=None, lease=lease)
     with runtime.run(work) as pair:
-        play = Play(pair, cast(Hold, held))
+        play = AgentSession(pair, cast(LeaseKeeper, held))
         episodes = [finished for finished in play.episodes() if finished is not None]
-        log = (play.words + pair.take_log()).decode(errors="replace")
-    lines = [json.loads(finished.line) for finished in episodes]
+        log = (play.output + pair.take_log()).decode(errors="replace")
+    lines = [json.loads(finished.line.to_bytes()) for finished in episodes]
     named = [(str(line["cause"]), str(line.get("detail"))) for line in lines if line.get("cause")]
     if not named and play.failure is not None:
         named = [(str(play.failure.cause), str(play.failure))]
     ended, detail = named[0] if named else (SCORED, "")
-    words = max((len(finished.words) for finished in episodes), default=0)
+    words = max((len(finished.output) for finished in episodes), default=0)
     return Outcome(ended=ended, detail=detail, lines=lines, log=log, words=words, seconds=(began, time.monotonic()))
 
 
@@ -252,5 +253,14 @@ def test_our_system_calls_are_fewer_than_the_engines_own(engine: DockerEngine) -
     finally:
         container.remove(force=True)
     theirs = {name for rule in rules if rule["action"] == "SCMP_ACT_ALLOW" for name in rule["names"]}
-    assert seccomp.allowed() < theirs
-    assert not seccomp.allowed() & {"socket", "clone", "clone3", "io_uring_setup", "keyctl", "bpf", "unshare", "ptrace"}
+    assert seccomp.list_allowed_calls() < theirs
+    assert not seccomp.list_allowed_calls() & {
+        "socket",
+        "clone",
+        "clone3",
+        "io_uring_setup",
+        "keyctl",
+        "bpf",
+        "unshare",
+        "ptrace",
+    }

@@ -15,22 +15,22 @@ import msgspec
 import pytest
 
 from nav_eval.agents.failures import AgentCrash
-from nav_eval.causes import Cause
 from nav_eval.config import BenchmarkConfig
 from nav_eval.evaluation.episodes import load_episodes
-from nav_eval.evaluation.orchestrator import EvaluationOrchestrator
-from nav_eval.evaluation.run_folder import manifest_of
+from nav_eval.evaluation.run_folder import make_manifest
 from nav_eval.evaluation.shard_protocol import Beat, Checked, Ended, Filmed, Played, Purpose
-from nav_eval_worker.runtime.base import Image, Pair, ReplayWork, RuntimeUnavailable, ShardWork
+from nav_eval.orchestrator import EvaluationOrchestrator
+from nav_eval.records.results import Cause
+from nav_eval_worker.runtime.base import AgentImage, Pair, ReplayWork, RuntimeUnavailable, ShardWork
 from nav_eval_worker.runtime.kubernetes import KubernetesRuntime
-from nav_eval_worker.runtime.pods.registry import sha256
-from nav_eval_worker.runtime.pods.settings import KubernetesSettings
+from nav_eval_worker.runtime.pods.cluster import KubernetesSettings
+from nav_eval_worker.runtime.pods.registry import compute_sha256
 from support.archives import File, folder, tar
 from support.cluster import TOKEN, Cluster
 from support.engine import ROOT, DockerEngine
 from support.registry import running_registry
 
-Admit = Callable[..., Image]
+Admit = Callable[..., AgentImage]
 Work = Callable[..., ShardWork]
 NAMESPACE = "nav-eval-shards"
 
@@ -168,7 +168,7 @@ def test_scores_in_a_pod_equal_those_at_home_to_the_last_bit(
 def test_an_agent_sees_its_weights_and_nothing_of_ours(runtime: KubernetesRuntime, admitted: Admit, work: Work) -> None:
     image = admitted(agent(beginning=LOOK_AROUND))
     data = tar([folder("./"), File("./model.bin", b"learned")])
-    weights = runtime.admit_weights(io.BytesIO(data), digest=sha256(data))
+    weights = runtime.admit_weights(io.BytesIO(data), digest=compute_sha256(data))
     with runtime.run(work(image, weights=weights)) as pair:
         _, ended = play(pair)
         log = pair.take_log().decode()
@@ -224,7 +224,7 @@ def test_a_run_is_checked_and_filmed_by_a_pod_without_an_agent(
         assert ended == Ended(), pair.simulator_log().decode()
     run = tmp_path / "run"
     run.mkdir(mode=0o700)
-    manifest = manifest_of(order.benchmark, load_episodes(room_benchmark("demo_vln")), agent={})
+    manifest = make_manifest(order.benchmark, load_episodes(room_benchmark("demo_vln")), agent={})
     (run / "run.json").write_bytes(msgspec.json.encode(manifest))
     (run / "episodes.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     for purpose, episodes, kind in ((Purpose.CHECK, 4, Checked), (Purpose.FILM, 1, Filmed)):

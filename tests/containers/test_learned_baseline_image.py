@@ -24,5 +24,5 @@ def test_the_cloned_policy_is_an_image_that_passes_the_checks(engine: DockerEngi
     )
     assert checked.returncode == 0, checked.stdout + checked.stderr
     files = engine.docker("run", "--rm", "--network", "none", tag, "ls", "/agent").split()
-    assert {"agent.py", "policy.npz", "policy.py", "senses.py"} <= set(files)
+    assert {"agent.py", "policy.npz", "policy.py", "features.py"} <= set(files)
     assert "train.py" not in files

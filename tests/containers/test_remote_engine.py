@@ -12,7 +12,7 @@ import pytest
 
 from nav_eval.evaluation.shard_protocol import Ended, Played, Ready
 from nav_eval_worker.runtime.base import RuntimeUnavailable, ShardWork
-from nav_eval_worker.runtime.containers.settings import DockerSettings
+from nav_eval_worker.runtime.containers.engine import DockerSettings
 from nav_eval_worker.runtime.docker import DockerRuntime
 from support.archives import File, tar
 from support.engine import ROOT, DockerEngine

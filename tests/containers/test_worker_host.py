@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from test_compose import Stack, free_port
 
-from nav_eval.cache import cache_folder
+from nav_eval.cache import get_cache_folder
 from nav_eval.config import load_benchmark
-from nav_eval.evaluation.orchestrator import EvaluationOrchestrator
-from nav_eval_sdk.submitting import submit
+from nav_eval.orchestrator import EvaluationOrchestrator
+from nav_eval_sdk.submission import submit
 from support.engine import ROOT, DockerEngine, image_tag
 
 HUB_IMAGES = ("postgres", "redis", "gateway", "simulator", "haproxy", "nginx")
@@ -72,7 +72,7 @@ def far_engine(docker_engine: DockerEngine) -> Iterator[DockerEngine]:
     """A second engine with its own images, networks and volumes; the first one's lock covers it, too."""
     docker_engine.build("worker", *HUB_IMAGES)
     pool = "--default-address-pool=base=10.213.0.0/16,size=24"
-    engine = DockerEngine(cache_folder() / "engine" / "far", options=[pool])
+    engine = DockerEngine(get_cache_folder() / "engine" / "far", options=[pool])
     engine.start()
     try:
         engine.clear()

@@ -5,10 +5,10 @@ from uuid import UUID
 
 from playwright.sync_api import BrowserContext, Page
 
-from nav_eval_store import tokens, users
-from nav_eval_store.actors import user_actor
+from nav_eval_store.audit import make_user_actor
 from nav_eval_store.models import TokenKind
-from nav_eval_store.tokens import EVERYTHING
+from nav_eval_store.people import accounts
+from nav_eval_store.people.accounts import ALL_SCOPES
 from support.gateway import PASSWORD, Server
 from support.site import Site
 
@@ -50,9 +50,9 @@ class Window:
     def enter(self, name: str) -> Page:
         """Logged in already, in whatever language."""
         with self.world.server.database.begin() as session:
-            user = users.user_named(session, name)
-            issued = tokens.issue(
-                session, user, "browser", actor=user_actor(user), scopes=EVERYTHING, kind=TokenKind.SESSION
+            user = accounts.get_user(session, name)
+            issued = accounts.issue_token(
+                session, user, "browser", actor=make_user_actor(user), scopes=ALL_SCOPES, kind=TokenKind.SESSION
             )
         self.context.add_cookies([{"name": "nav_eval_session", "value": issued.secret, "url": self.world.url}])
         return self.page()

@@ -7,15 +7,21 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from nav_eval.config import BenchmarkConfig, CompetitionConfig, load_benchmark
-from nav_eval_store import competitions, leases, scores, submissions, teams, uploads, users, work
-from nav_eval_store.actors import system_actor, user_actor
+from nav_eval.records.results import ResultLine
+from nav_eval_store.audit import make_system_actor, make_user_actor
+from nav_eval_store.boards import scores
+from nav_eval_store.competitions import configuration
 from nav_eval_store.database import Database, Session
-from nav_eval_store.leases import Lease
-from nav_eval_store.lifecycle import JobKind
 from nav_eval_store.models import Competition, Phase, Submission, Team, User
+from nav_eval_store.people import accounts, teams
+from nav_eval_store.submissions import creation, queries
+from nav_eval_store.submissions.lifecycle import JobKind
+from nav_eval_store.uploads import records
+from nav_eval_store.work import jobs, leases
+from nav_eval_store.work.leases import Lease
 
 T = TypeVar("T")
-TEST = system_actor("test")
+TEST = make_system_actor("test")
 EPISODES = ("a", "b", "c", "d")
 METRICS = {"tar": 0.5, "isr": 0.5, "csr": 0.5, "cgt": 0.5, "ne": 2.0}
 
@@ -41,46 +47,48 @@ class Challenge:
         self.database = database
         self.apply(config or competition_config(GENEROUS))
 
-    def apply(self, config: CompetitionConfig, **options: Any) -> competitions.Applied:
+    def apply(self, config: CompetitionConfig, **options: Any) -> configuration.Applied:
         options.setdefault("benchmark_of", benchmark)
         with self.database.begin() as session:
-            return competitions.apply(session, config, actor=TEST, **options)
+            return configuration.apply(session, config, actor=TEST, **options)
 
     def do(self, action: Callable[[Session], T]) -> T:
         """Something in a transaction of its own."""
         return self.database.run(action)
 
     def competition(self, session: Session) -> Competition:
-        return competitions.competition_named(session, "cup")
+        return configuration.get_competition(session, "cup")
 
     def phase(self, session: Session, name: str = "dev") -> Phase:
-        return competitions.phase_named(session, self.competition(session), name)
+        return configuration.get_phase(session, self.competition(session), name)
 
     def team(self, name: str) -> UUID:
         """A team with a captain of the same name."""
         with self.database.begin() as session:
-            user = users.create_user(session, name.lower().replace(" ", "-"), actor=TEST)
-            actor = user_actor(user)
+            user = accounts.create_user(session, name.lower().replace(" ", "-"), actor=TEST)
+            actor = make_user_actor(user)
             return teams.create_team(session, self.competition(session), name, captain=user, actor=actor).id
 
     def start(self, team: UUID, phase: str = "dev", *, title: str = "") -> UUID:
         with self.database.begin() as session:
             row = session.get_one(Team, team)
-            return submissions.start(session, self.phase(session, phase), row, user=None, actor=TEST, title=title).id
+            return creation.start_submission(
+                session, self.phase(session, phase), row, user=None, actor=TEST, title=title
+            ).id
 
     def submit(self, team: UUID, phase: str = "dev", *, title: str = "") -> UUID:
         """A submission that waits to be validated."""
         submission = self.start(team, phase, title=title)
         with self.database.begin() as session:
-            upload = uploads.create(session, submission, actor=TEST, length=10)
+            upload = records.create_upload(session, submission, actor=TEST, length=10)
             sha256 = f"{submission.int:064x}"
-            uploads.finished(session, upload.id, blob_key=f"images/{sha256}", sha256=sha256, length=10, actor=TEST)
-            uploads.submit(session, submission, actor=TEST)
+            records.record_finish(session, upload.id, blob_key=f"images/{sha256}", sha256=sha256, length=10, actor=TEST)
+            records.submit_uploaded(session, submission, actor=TEST)
         return submission
 
     def claim(self, *kinds: JobKind, worker: str = "w1") -> Lease:
         with self.database.begin() as session:
-            lease = leases.claim_next(session, worker, kinds=kinds or tuple(JobKind))
+            lease = leases.claim_next_job(session, worker, kinds=kinds or tuple(JobKind))
         assert lease is not None, "nothing to do"
         return lease
 
@@ -93,16 +101,16 @@ class Challenge:
     def prepare(self, submission: UUID, shards: Sequence[Sequence[str]] = (EPISODES,)) -> None:
         """Validate and try a submission that waits for it."""
         validation = self.claim_of(submission)
-        self.do(lambda session: work.finish_validation(session, validation, image_id="sha256:1"))
+        self.do(lambda session: jobs.finish_validation(session, validation, image_id="sha256:1"))
         canary = self.claim_of(submission)
         scenes = {episode: f"house_{index % 2}" for index, episode in enumerate(EPISODES)}
-        self.do(lambda session: work.finish_canary(session, canary, shards, scenes=scenes, verdict={"seconds": 1.5}))
+        self.do(lambda session: jobs.finish_canary(session, canary, shards, scenes=scenes, verdict={"seconds": 1.5}))
 
     def claim_of(self, submission: UUID, worker: str = "w1") -> Lease:
         """A lease on the first open job of a submission."""
         with self.database.begin() as session:
             job = next(job for job in jobs_of(session, submission) if job.state == "waiting")
-            lease = leases.claim(session, job.id, worker)
+            lease = leases.claim_job(session, job.id, worker)
         assert lease is not None
         return lease
 
@@ -117,19 +125,21 @@ class Challenge:
                 break
             lease = self.claim_of(submission)
             self.play(lease, metrics)
-            self.do(lambda session: work.finish_shard(session, lease))  # noqa: B023
+            self.do(lambda session: jobs.finish_shard(session, lease))  # noqa: B023
         self.score(submission)
 
     def play(self, lease: Lease, metrics: Mapping[str, float] | Callable[[str], Mapping[str, float]] = METRICS) -> None:
         with self.database.begin() as session:
-            for episode in work.unfinished(session, lease.job_id):
+            for episode in jobs.list_unfinished_episodes(session, lease.job_id):
                 values = metrics(episode) if callable(metrics) else metrics
-                work.record_episode(session, lease, line(episode, values))
+                jobs.record_episode(session, lease, result(episode, values))
 
     def score(self, submission: UUID) -> None:
         lease = self.claim_of(submission)
         with self.database.begin() as session:
-            scores.publish(session, lease, scores.compute(session, submissions.get(session, submission)))
+            scores.publish_scores(
+                session, lease, scores.compute_scores(session, queries.get_submission(session, submission))
+            )
 
     def complete(
         self, team: UUID, metrics: Mapping[str, float] | Callable[[str], Mapping[str, float]] = METRICS, **options: Any
@@ -141,7 +151,7 @@ class Challenge:
 
     def get(self, submission: UUID) -> Submission:
         with self.database.read() as session:
-            return submissions.get(session, submission)
+            return queries.get_submission(session, submission)
 
 
 def jobs_of(session: Session, submission: UUID) -> list[Any]:
@@ -160,5 +170,10 @@ def line(episode: str, metrics: Mapping[str, float | None] = METRICS, **fields: 
     return json.dumps(result).encode()
 
 
+def result(episode: str, metrics: Mapping[str, float | None] = METRICS, **fields: Any) -> ResultLine:
+    """The same, as a worker hands it to the store."""
+    return ResultLine.from_bytes(line(episode, metrics, **fields))
+
+
 def user(session: Session, name: str, **options: Any) -> User:
-    return users.create_user(session, name, actor=TEST, **options)
+    return accounts.create_user(session, name, actor=TEST, **options)

@@ -28,7 +28,7 @@ import docker
 import pytest
 from docker.errors import APIError, DockerException, ImageNotFound
 
-from nav_eval.cache import cache_folder
+from nav_eval.cache import get_cache_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 AIRGAP = ROOT / "deploy" / "airgap"
@@ -240,7 +240,7 @@ def _outgrown(data: Path) -> bool:
 def docker_engine() -> Iterator[DockerEngine]:
     """A running engine for the whole session, empty but for images."""
     install_engine()
-    folder = cache_folder() / "engine"
+    folder = get_cache_folder() / "engine"
     with _locked(folder):
         if (folder / "data").exists() and _outgrown(folder / "data"):
             shutil.rmtree(folder / "data")

@@ -17,12 +17,12 @@ from fastapi import FastAPI
 
 from nav_eval_gateway.app import create_app
 from nav_eval_gateway.settings import GatewaySettings
-from nav_eval_store import migrate, tokens, users
-from nav_eval_store.clock import Clock
-from nav_eval_store.database import Database
-from nav_eval_store.messages import Broker
+from nav_eval_store.database import Clock, Database
+from nav_eval_store.migrations import runner
+from nav_eval_store.people import accounts
+from nav_eval_store.people.accounts import ALL_SCOPES, Scope
 from nav_eval_store.settings import StoreSettings
-from nav_eval_store.tokens import EVERYTHING, Scope
+from nav_eval_store.work.broker import Broker
 from support.challenge import TEST
 
 API = "/api/v1"
@@ -33,7 +33,7 @@ def gateway_settings(folder: Path, *, database: str | None = None, **changes: An
     """Settings of a gateway whose files are in `folder`; the database is migrated."""
     store = StoreSettings(database=database or f"sqlite:///{folder / 'store.db'}", blobs=str(folder / "blobs"))
     opened = store.open_database()
-    migrate.upgrade(opened)
+    runner.upgrade(opened)
     opened.dispose()
     broker = Broker(f"filesystem://{folder / 'broker'}")
     usual = {"rate_limit": 0, "login_rate_limit": 0, "poll_seconds": 0.05}
@@ -58,13 +58,13 @@ class Server:
         """A token of a user, who is created when there is none."""
         with self.database.begin() as session:
             try:
-                user = users.user_named(session, name)
-            except users.NotFound:
-                user = users.create_user(session, name, actor=TEST, email=f"{name}@example.org")
+                user = accounts.get_user(session, name)
+            except accounts.NotFound:
+                user = accounts.create_user(session, name, actor=TEST, email=f"{name}@example.org")
             if organiser:
-                users.make_organiser(session, user, actor=TEST)
-            usual = EVERYTHING if organiser else (Scope.READ, Scope.SUBMIT, Scope.TEAM)
-            return tokens.issue(session, user, "test", actor=TEST, scopes=scopes or usual).secret
+                accounts.grant_organiser(session, user, actor=TEST)
+            usual = ALL_SCOPES if organiser else (Scope.READ, Scope.SUBMIT, Scope.TEAM)
+            return accounts.issue_token(session, user, "test", actor=TEST, scopes=scopes or usual).secret
 
     def captain(self, name: str, competition: str = "cup") -> httpx.Client:
         """The client of a user with a team of the same name."""

@@ -13,7 +13,7 @@ from nav_eval_worker.archives import IMAGE_LIMITS, WEIGHTS_LIMITS, ArchiveLimits
 from nav_eval_worker.archives.streams import Readable
 from nav_eval_worker.runtime.base import (
     AgentEnd,
-    Image,
+    AgentImage,
     Pair,
     ReplayWork,
     Runtime,
@@ -127,11 +127,11 @@ class ScriptedRuntime(Runtime):
 
     def check(self) -> None: ...
 
-    def find(self, image_id: str) -> Image | None:
-        return Image(id=image_id, handle="here")
+    def find(self, image_id: str) -> AgentImage | None:
+        return AgentImage(id=image_id, handle="here")
 
-    def admit(self, archive: Path | Readable, *, limits: ArchiveLimits = IMAGE_LIMITS) -> Image:
-        return Image(id=f"sha256:{0:064x}", handle="here")
+    def admit(self, archive: Path | Readable, *, limits: ArchiveLimits = IMAGE_LIMITS) -> AgentImage:
+        return AgentImage(id=f"sha256:{0:064x}", handle="here")
 
     def find_weights(self, digest: str) -> Weights | None:
         return Weights(digest=digest, handle="here")

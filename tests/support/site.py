@@ -6,14 +6,18 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from nav_eval.dataset.episode import Vec3
-from nav_eval.evaluation.replay import model
-from nav_eval.evaluation.replay.model import encode_replay
-from nav_eval_store import places, ranking, submissions, work
+from nav_eval.records.geometry import Vec3
+from nav_eval.records.results import ResultLine
+from nav_eval.replay import model
+from nav_eval.replay.model import encode_replay
+from nav_eval_store import blob_keys
 from nav_eval_store.blobs import BlobStore
+from nav_eval_store.boards import ranking
+from nav_eval_store.competitions.moderation import mark_verified
 from nav_eval_store.database import Database, Session
-from nav_eval_store.models import Entry, Submission, Team, TeamKind
-from nav_eval_store.organising import mark_verified
+from nav_eval_store.models import BoardEntry, Submission, Team, TeamKind
+from nav_eval_store.submissions import creation, queries
+from nav_eval_store.work import jobs
 from support.challenge import TEST, Challenge, competition_config, line
 
 HOSTILE = "<script>alert(1)</script>'\"><img src=x onerror=alert(2)>"
@@ -85,9 +89,10 @@ class Site:
         """Give every baseline a result."""
         with self.database.begin() as session:
             phase = self.challenge.phase(session)
-            rows = submissions.baselines(session, phase)
+            rows = queries.list_baselines(session, phase)
             started = [
-                (row.kind, submissions.start_agent(session, phase, row, "baseline:x", actor=TEST).id) for row in rows
+                (row.kind, creation.start_agent_submission(session, phase, row, "baseline:x", actor=TEST).id)
+                for row in rows
             ]
         for kind, submission in started:
             self.finish(submission, 0.95 if kind is TeamKind.UPPER_BOUND else self._rng.uniform(0.1, 0.35))
@@ -100,45 +105,47 @@ class Site:
         return team
 
     def _team(self, name: str) -> UUID:
-        from nav_eval_store import teams, users
-        from nav_eval_store.actors import user_actor
+        from nav_eval_store.audit import make_user_actor
+        from nav_eval_store.people import accounts, teams
 
         with self.database.begin() as session:
-            user = users.create_user(session, f"captain-{self._rng.randrange(10**9)}", actor=TEST)
+            user = accounts.create_user(session, f"captain-{self._rng.randrange(10**9)}", actor=TEST)
             competition = self.challenge.competition(session)
-            return teams.create_team(session, competition, name, captain=user, actor=user_actor(user)).id
+            return teams.create_team(session, competition, name, captain=user, actor=make_user_actor(user)).id
 
     def finish(self, submission: UUID, skill: float) -> None:
         self.prepare(submission)
         lease = self.challenge.claim_of(submission)
         metrics = outcome(skill, self._rng)
         with self.database.begin() as session:
-            for number, episode in enumerate(work.unfinished(session, lease.job_id)):
+            for number, episode in enumerate(jobs.list_unfinished_episodes(session, lease.job_id)):
                 subtasks = [_subtask(number % 3 + 2)] * (number % 3 + 2)
                 found = line(episode, metrics(episode), scene_id=f"house_{number % 4}", subtasks=subtasks)
-                work.record_episode(session, lease, found, replay_key=self._kept(submission, episode))
-        self.challenge.do(lambda session: work.finish_shard(session, lease))
+                jobs.record_episode(
+                    session, lease, ResultLine.from_bytes(found), replay_key=self._kept(submission, episode)
+                )
+        self.challenge.do(lambda session: jobs.finish_shard(session, lease))
         self.challenge.score(submission)
 
     def _kept(self, submission: UUID, episode: str) -> str:
         """The line as a worker keeps it, with the way that the agent went."""
         way = [(0.25 * i, 0.0, 0.1 * (i % 7)) for i in range(31)]
         found = line(episode, trajectory=way, actions=["move_forward"] * 29 + ["stop"], instruction=HOSTILE)
-        return self.blobs.put(places.replay(submission, episode), found).key
+        return self.blobs.put(blob_keys.make_replay_key(submission, episode), found).key
 
     def prepare(self, submission: UUID, shards: Sequence[Sequence[str]] = (EPISODES,)) -> None:
         """Validated, tried, and waiting for a worker."""
         checking = self.challenge.claim_of(submission)
-        self.challenge.do(lambda session: work.finish_validation(session, checking, image_id="sha256:1"))
+        self.challenge.do(lambda session: jobs.finish_validation(session, checking, image_id="sha256:1"))
         canary = self.challenge.claim_of(submission)
         scenes = {episode: f"house_{number % 4}" for number, episode in enumerate(EPISODES)}
         verdict = {"passed": True, "seconds": 4.2, "agent": {"name": "demo agent"}}
-        self.challenge.do(lambda session: work.finish_canary(session, canary, shards, scenes=scenes, verdict=verdict))
+        self.challenge.do(lambda session: jobs.finish_canary(session, canary, shards, scenes=scenes, verdict=verdict))
 
     def spread(self) -> None:
         """Let the submissions have come over three weeks, verify some, and rank."""
         with self.database.begin() as session:
-            entries = list(session.query(Entry))
+            entries = list(session.query(BoardEntry))
             for number, entry in enumerate(sorted(entries, key=lambda entry: entry.submitted_at)):
                 entry.submitted_at -= timedelta(days=21 * (1 - number / len(entries)), hours=number % 7)
                 session.get_one(Submission, entry.submission_id).submitted_at = entry.submitted_at
@@ -149,19 +156,19 @@ class Site:
     def rank(self) -> None:
         with self.database.read() as session:
             phase = self.challenge.phase(session)
-        ranking.rank(self.database, phase.id)
+        ranking.update_ranks(self.database, phase.id)
 
     def of_team(self, team: UUID) -> UUID:
         """The newest submission of a team."""
 
         def find(session: Session) -> UUID:
-            return submissions.listing(session, team=session.get_one(Team, team)).items[0].id
+            return queries.list_submissions(session, team=session.get_one(Team, team)).items[0].id
 
         with self.database.read() as session:
             return find(session)
 
     def put_replay(self, submission: UUID, replay: model.Replay) -> None:
-        self.blobs.put(places.film(submission, replay.episode_id), encode_replay(replay))
+        self.blobs.put(blob_keys.make_film_key(submission, replay.episode_id), encode_replay(replay))
 
 
 def _subtask(count: int) -> dict[str, Any]:
@@ -192,36 +199,36 @@ def long_replay(episode: str, steps: int = 500, *, cameras: int = 3) -> model.Re
         instruction=f"Take the mug to the study. {HOSTILE}",
         steps=[_step(i, place, steps) for i, place in enumerate(places_)],
         stages=[
-            model.Stage(name="mug", targets=[_target(places_[steps // 2])], success=True, closed_at=steps // 2),
-            model.Stage(name="study", targets=[_target(places_[-1])], success=False, distance=2.5),
+            model.ReplayStage(name="mug", targets=[_target(places_[steps // 2])], success=True, closed_at=steps // 2),
+            model.ReplayStage(name="study", targets=[_target(places_[-1])], success=False, distance=2.5),
         ],
         events=[
-            model.Event(step=steps // 2, kind="closed", stage=0, success=True),
-            model.Event(step=steps, kind="end", stage=1, reason="step limit"),
+            model.ReplayEvent(step=steps // 2, kind="closed", stage=0, success=True),
+            model.ReplayEvent(step=steps, kind="end", stage=1, reason="step limit"),
         ],
         floors=[_floor()],
-        paths=[model.Path(points=[places_[0], places_[steps // 2], places_[-1]], floors=[0, 0, 0])],
+        paths=[model.ReplayPath(points=[places_[0], places_[steps // 2], places_[-1]], floors=[0, 0, 0])],
         metrics={"tar": 0.5, "isr": 0.5, "csr": False},
         success_distance=1.0,
         max_steps=steps,
         views=[
-            model.View(sensor=f"rgb_{name}", width=183, height=183, media_type="image/png", frames=frames)
+            model.CameraView(sensor=f"rgb_{name}", width=183, height=183, media_type="image/png", frames=frames)
             for name in ("left", "front", "right")[:cameras]
         ],
         engine_version="0",
     )  # fmt: skip
 
 
-def _step(number: int, place: Vec3, steps: int) -> model.Step:
+def _step(number: int, place: Vec3, steps: int) -> model.ReplayStep:
     action = None if number == 0 else "stop" if number == steps // 2 else ("move_forward", "turn_left")[number % 5 == 0]
     distance = abs(steps / 2 - number) / 60
-    return model.Step(
+    return model.ReplayStep(
         position=place, yaw=-number / 40, action=action, stage=int(number > steps // 2), distance=distance
     )
 
 
-def _target(place: Vec3) -> model.Target:
-    return model.Target(position=place)
+def _target(place: Vec3) -> model.ReplayTarget:
+    return model.ReplayTarget(position=place)
 
 
 def _floor() -> model.Floor:

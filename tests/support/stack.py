@@ -16,11 +16,16 @@ from uuid import UUID
 from sqlalchemy import select
 
 from nav_eval.config import load_benchmark
-from nav_eval_store import competitions, events, migrate, organising, submissions, teams, uploads, users
 from nav_eval_store.blobs import BlobStore
+from nav_eval_store.competitions import configuration
 from nav_eval_store.database import Database, Session
-from nav_eval_store.lifecycle import State
+from nav_eval_store.migrations import runner
 from nav_eval_store.models import EpisodeRow, Job, LeaseRow, Score, Submission
+from nav_eval_store.notifications import events
+from nav_eval_store.people import accounts, teams
+from nav_eval_store.submissions import creation, queries
+from nav_eval_store.submissions.lifecycle import SubmissionState
+from nav_eval_store.uploads import records
 from support.challenge import TEST, competition_config
 from support.worker import image_archive
 
@@ -51,17 +56,17 @@ class Stack:
         self.database = Database(database)
         self.blobs = BlobStore(folder / "blobs")
         self.workers: list[subprocess.Popen[bytes]] = []
-        migrate.upgrade(self.database)
+        runner.upgrade(self.database)
         config = competition_config({**PHASE, "benchmark": str(benchmark), **phase})
         with self.database.begin() as session:
-            competitions.apply(session, config, actor=TEST, benchmark_of=lambda name: load_benchmark(name, environ={}))
+            configuration.apply(session, config, actor=TEST, benchmark_of=lambda name: load_benchmark(name, environ={}))
 
     # What people do
 
     def team(self, name: str) -> UUID:
         with self.database.begin() as session:
-            user = users.create_user(session, name, actor=TEST)
-            competition = competitions.competition_named(session, "cup")
+            user = accounts.create_user(session, name, actor=TEST)
+            competition = configuration.get_competition(session, "cup")
             return teams.create_team(session, competition, name, captain=user, actor=TEST).id
 
     def submit(self, team: UUID, archive: bytes | None = None) -> UUID:
@@ -70,27 +75,31 @@ class Stack:
         sha256 = hashlib.sha256(data).hexdigest()
         with self.database.begin() as session:
             phase = self.phase(session)
-            submission = submissions.start(session, phase, session.get_one(teams.Team, team), user=None, actor=TEST)
-            upload = uploads.create(session, submission.id, actor=TEST, length=len(data))
+            submission = creation.start_submission(
+                session, phase, session.get_one(teams.Team, team), user=None, actor=TEST
+            )
+            upload = records.create_upload(session, submission.id, actor=TEST, length=len(data))
         with self.blobs.append(upload.key, 0, limit=len(data)) as out:
             out.write(data)
         blob = self.blobs.finalise(upload.key, "images", length=len(data), sha256=sha256)
         with self.database.begin() as session:
-            uploads.finished(session, upload.id, blob_key=blob.key, sha256=sha256, length=len(data), actor=TEST)
-            uploads.submit(session, submission.id, actor=TEST)
+            records.record_finish(session, upload.id, blob_key=blob.key, sha256=sha256, length=len(data), actor=TEST)
+            records.submit_uploaded(session, submission.id, actor=TEST)
         return submission.id
 
     def cancel(self, submission: UUID) -> None:
-        self.database.run(lambda session: submissions.cancel(session, submission, actor=TEST, reason="test"))
+        self.database.run(
+            lambda session: creation.cancel_open_submission(session, submission, actor=TEST, reason="test")
+        )
 
     def phase(self, session: Session) -> Any:
-        return competitions.phase_named(session, competitions.competition_named(session, "cup"), "dev")
+        return configuration.get_phase(session, configuration.get_competition(session, "cup"), "dev")
 
     # What is known
 
     def get(self, submission: UUID) -> Submission:
         with self.database.read() as session:
-            return submissions.get(session, submission)
+            return queries.get_submission(session, submission)
 
     def read(self, query: Callable[[Session], T]) -> T:
         with self.database.read() as session:
@@ -181,7 +190,7 @@ class Stack:
 
     def completed(self, submission: UUID, *, seconds: float = 60.0) -> Submission:
         ended = self.wait(submission, seconds=seconds)
-        assert ended.state is State.COMPLETED, (ended.state, ended.cause, ended.detail)
+        assert ended.state is SubmissionState.COMPLETED, (ended.state, ended.cause, ended.detail)
         return ended
 
     def close(self) -> None:
@@ -219,4 +228,4 @@ def pids_with(text: str) -> set[int]:
     return found
 
 
-__all__ = ["Stack", "end", "events", "kill", "organising", "pids_with"]
+__all__ = ["Stack", "end", "events", "kill", "pids_with"]

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import typer
 
-from nav_eval.cli import app
+from nav_eval.cli import add_plugin_commands, app
 from nav_eval.metrics import METRICS, EpisodeStart, MetricSuite, Step
+from support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
@@ -42,6 +42,8 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def commands() -> dict[str, set[str]]:
     """Every command, with its sub-commands."""
+    for group in ("episodes", "scenes"):  # other packages add to these
+        add_plugin_commands([group])
     root = typer.main.get_command(app)
     return {name: set(getattr(command, "commands", ())) for name, command in root.commands.items()}
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from nav_eval_sdk.client import API, ChallengeClient
-from nav_eval_sdk.submitting import submit, watch
-from nav_eval_sdk.web import Http
+from nav_eval_sdk.http_client import HttpClient
+from nav_eval_sdk.submission import submit, watch
 
 LEFT_OUT = ("proc", "sys", "dev", "tmp", "run", "var/cache", "etc/hosts", "etc/hostname", "etc/resolv.conf")
 COMMAND = ["python", "agent.py"]
@@ -47,11 +47,11 @@ def table(board: dict[str, Any]) -> str:
 def register(server: str, competition: str) -> str:
     """A user with a team; the user's token."""
     name, password = f"demo-{secrets.token_hex(3)}", secrets.token_urlsafe(16)
-    everybody = Http(server)
+    everybody = HttpClient(server)
     everybody.json("POST", f"{API}/users", {"name": name, "email": f"{name}@example.org", "password": password})
     login = {"name": name, "password": password, "token_name": "demo"}
     token: str = everybody.json("POST", f"{API}/login", login)["token"]
-    Http(server, token).json("POST", f"{API}/competitions/{competition}/teams", {"name": f"Team {name}"})
+    HttpClient(server, token).json("POST", f"{API}/competitions/{competition}/teams", {"name": f"Team {name}"})
     return token
 
 

@@ -8,20 +8,20 @@ import sys
 from pathlib import Path
 
 from nav_eval.config import load_competition
-from nav_eval_gateway import first_start
-from nav_eval_store import competitions
-from nav_eval_store.actors import system_actor
+from nav_eval_gateway import cli
+from nav_eval_store.audit import make_system_actor
+from nav_eval_store.competitions import configuration
 from nav_eval_store.settings import StoreSettings
 
 
 def main(names: list[str]) -> None:
     database = StoreSettings.from_environment().open_database()
-    token_file = first_start.prepare(database, Path(os.environ["NAV_EVAL_HOME"]))
+    token_file = cli.prepare_database(database, Path(os.environ["NAV_EVAL_HOME"]))
     if token_file is not None:
         print(f"A new installation. Its organiser's token: docker compose exec gateway cat {token_file}")
     for name in names:
         with database.begin() as session:
-            applied = competitions.apply(session, load_competition(name), actor=system_actor("setup"))
+            applied = configuration.apply(session, load_competition(name), actor=make_system_actor("setup"))
         print(f"{name}: {len(applied.changes)} changes")
 
 

@@ -6,7 +6,7 @@ usage: data.py BENCHMARK…
 import sys
 
 from nav_eval.config import load_benchmark
-from nav_eval.evaluation.generation import ensure_generated
+from nav_eval.generators import ensure_generated
 
 
 def main(names: list[str]) -> None:

@@ -16,7 +16,7 @@ use_prepared() { [ -d /prepared ] && cp -rs /prepared/. "$NAV_EVAL_CACHE/" 2>/de
 
 case ${1:-} in
 play) use_prepared && exec python -m nav_eval.evaluation.shard "$2" ;;
-replay) use_prepared && exec python -m nav_eval.evaluation.replay_run "$2" ;;
+replay) use_prepared && exec python -m nav_eval.replay.process "$2" ;;
 prepare) exec python /usr/local/lib/nav-eval/prepare.py "$2" ;;
 *) exec "$@" ;;
 esac

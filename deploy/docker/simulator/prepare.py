@@ -6,13 +6,12 @@ Runs before the first shard of its kind on a host, without an agent: nothing of 
 import sys
 from pathlib import Path
 
-from nav_eval.agents.interface import TaskInterface
-from nav_eval.agents.local import LocalAgentClient
+from nav_eval.agents.local_client import LocalAgentClient
+from nav_eval.agents.messages import TaskInterface
 from nav_eval.dataset.episode import Episode
-from nav_eval.evaluation.bench import Bench
-from nav_eval.evaluation.episode_manager import EpisodeManager
-from nav_eval.evaluation.episodes import load_episodes
-from nav_eval.evaluation.interface import client_settings, task_interface
+from nav_eval.evaluation.episodes import EpisodeManager, load_episodes
+from nav_eval.evaluation.executor import make_client_settings, make_task_interface
+from nav_eval.evaluation.runner import ConcurrentExecutor
 from nav_eval.evaluation.shard_protocol import read_order
 from nav_eval.simulator.base import SimulatorSetup
 
@@ -35,12 +34,12 @@ class Looker:
 def main(order_file: Path) -> None:
     order, benchmark = read_order(order_file.read_bytes())
     short = benchmark.model_copy(update={"evaluation": benchmark.evaluation.model_copy(update={"max_steps": 1})})
-    episodes, task = load_episodes(short), task_interface(short)
+    episodes, task = load_episodes(short), make_task_interface(short)
     manager = EpisodeManager(one_per_scene([episodes.by_id(name) for name in order.episode_ids]))
-    with LocalAgentClient(lambda: Looker(task), client_settings(short)) as client:
+    with LocalAgentClient(lambda: Looker(task), make_client_settings(short)) as client:
         setup = SimulatorSetup(benchmark=short, cache=PREPARED, run_seed=order.run_seed)
-        bench = Bench(setup, client, client.describe(task))
-        bench.play(lambda: manager.take(wait=True), lambda result: report(result.detail, manager.finish(result)))
+        executor = ConcurrentExecutor(setup, client, client.describe(task))
+        executor.play(lambda: manager.take(wait=True), lambda result: report(result.detail, manager.finish(result)))
 
 
 def report(detail: str | None, _: bool) -> None:

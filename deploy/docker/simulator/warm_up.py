@@ -10,13 +10,14 @@ import numpy as np
 
 from nav_eval.config import load_benchmark
 from nav_eval.config.schema import PrimitiveCubeCfg
-from nav_eval.dataset.episode import Episode, Goal, Instruction, Pose, PrivateEpisode, PublicEpisode
-from nav_eval.dataset.writing import write_episodes
-from nav_eval.evaluation.orchestrator import EvaluationOrchestrator
+from nav_eval.dataset.episode import Episode, Goal, Instruction, PrivateEpisode, PublicEpisode
+from nav_eval.dataset.formats.native import write_episodes
+from nav_eval.orchestrator import EvaluationOrchestrator
+from nav_eval.records.geometry import Pose
+from nav_eval.scene.formats import write_glb
 from nav_eval.scene.model import Scene
 from nav_eval.scene.navigation.warmup import warm_up
-from nav_eval.scene.objects import with_objects
-from nav_eval.scene.reading import write_glb
+from nav_eval.scene.objects import place_objects
 
 BOXES = {
     "floor": ((8.0, 0.1, 6.0), (0.0, -0.05, 0.0)),
@@ -42,7 +43,7 @@ def room() -> Scene:
         PrimitiveCubeCfg(name=name, category=name, size=size, position=place, color=(0.8, 0.7, 0.5))
         for name, (size, place) in BOXES.items()
     ]
-    return with_objects(nothing, boxes, root=Path()).scene
+    return place_objects(nothing, boxes, root=Path()).scene
 
 
 def episode() -> Episode:

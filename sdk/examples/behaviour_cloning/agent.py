@@ -7,8 +7,8 @@ import zlib
 from pathlib import Path
 
 import numpy as np
+from features import ACTIONS, SENSORS, Moment, Senses
 from policy import Policy
-from senses import ACTIONS, SENSORS, Moment, Senses
 
 from nav_eval_sdk import Agent, Episode, Observation, serve
 

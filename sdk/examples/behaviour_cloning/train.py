@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import h5py
 import numpy as np
 import torch
+from features import ACTIONS, Moment, Senses, mirrored
 from policy import NAMES
-from senses import ACTIONS, Moment, Senses, mirrored
 from torch import Tensor, nn
 
 Array = np.ndarray[Any, Any]
@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def read(file: Path) -> Iterator[Demonstration]:
-    """The demonstrations of an export (`nav-eval export --format hdf5`), or what practise.py wrote."""
+    """The demonstrations of an export (`nav-eval export --format hdf5`), or what dagger.py wrote."""
     if file.suffix == ".npz":
         with np.load(file, allow_pickle=False) as kept:
             for number in range(len(kept.files) // 2):

@@ -2,36 +2,149 @@
 
     client.describe(task)                  once; says what to render and how many episodes at once
     session = client.open_episode(episode) one per episode, several at once if the agent can
+    session.buffers()                      where to draw the next observation, if the agent reads our memory
     session.send(observation)              returns at once, so that another episode can be rendered meanwhile
     session.receive()                      the checked actions; `act` is both in one
     session.end(outcome)                   never fails
 
 Whatever goes wrong is an `AgentFailure` with one named cause, within the deadline of `ClientSettings`.
 A session belongs to one thread at a time; different sessions of a client may be used by different threads.
+
+The deadlines are kept by each session and, for calls that cannot be given one, by the `Watchdog`: when the time is up,
+it pulls the plug. It is one sleeping thread per client, which wakes only for a deadline that comes before all others,
+so a step with the usual 30 s costs it nothing.
 """
 
+import itertools
+import threading
 import time
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Self
+from pathlib import Path
+from typing import Self, TypeVar
 
-import numpy as np
-
-from nav_eval.agents.description import AgentDescription
 from nav_eval.agents.failures import AgentFailure, AgentTimeout
-from nav_eval.agents.interface import TEXT, TaskInterface
-from nav_eval.agents.messages import Action, Array, Observation, Outcome
-from nav_eval.agents.replies import checked_actions
-from nav_eval.agents.settings import ClientSettings
+from nav_eval.agents.messages import (
+    Action,
+    AgentDescription,
+    Array,
+    EpisodeEnd,
+    Observation,
+    TaskInterface,
+    check_actions,
+)
 from nav_eval.dataset.episode import PublicEpisode
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ClientSettings:
+    """How patient the evaluator is with an agent, and how much it takes from it. Times are seconds."""
+
+    connect_timeout: float = 60.0  #: until the agent must be ready
+    reset_timeout: float = 60.0  #: for the start of an episode
+    action_timeout: float = 30.0  #: for one reply to an observation
+    episode_timeout: float | None = None  #: for a whole episode, from its reset on
+    end_timeout: float = 5.0  #: to say goodbye at the end of an episode
+    retries: int = 3  #: further attempts where asking again is safe
+    backoff: float = 0.1  #: before the first further attempt; doubles each time
+    heartbeat_interval: float = 30.0  #: between signs of life (WebSocket)
+    heartbeat_timeout: float = 60.0  #: without one, the connection counts as lost
+    reconnect_timeout: float = 5.0  #: to come back after a broken connection (WebSocket)
+    max_reply_bytes: int = 1 << 20  #: no reply may be larger; an action needs about a hundred bytes
+    max_actions: int = 100  #: no agent gets to answer more actions at once than this
+    shared_memory: bool = True  #: offer it to agents on this host
+    shared_memory_dir: Path | None = None  #: a tmpfs that both containers see; anonymous memory when not given
+
+
+T = TypeVar("T")
+
+
+def retry(operation: Callable[[], T], *, on: type[Exception], settings: ClientSettings) -> T:
+    """The result of `operation`; up to `settings.retries` further attempts when it raises `on`."""
+    pause = settings.backoff
+    for _ in range(settings.retries):
+        try:
+            return operation()
+        except on:
+            time.sleep(pause)
+            pause *= 2
+    return operation()
+
+
+class Deadline:
+    """Whether the time was up before the call came back."""
+
+    expired = False
+
+
+class Watchdog:
+    """Calls back what is not done in time."""
+
+    def __init__(self) -> None:
+        self._armed: dict[int, tuple[float, Callable[[], None]]] = {}
+        self._tokens = itertools.count()
+        self._changed = threading.Condition()
+        self._wakes_at = float("inf")
+        self._closed = False
+        self._thread: threading.Thread | None = None
+
+    @contextmanager
+    def watch(self, seconds: float, pull_the_plug: Callable[[], object]) -> Iterator[Deadline]:
+        """Call `pull_the_plug` from another thread if the block takes longer than `seconds`."""
+        deadline = Deadline()
+
+        def expire() -> None:
+            deadline.expired = True
+            pull_the_plug()
+
+        token = self._arm(time.monotonic() + seconds, expire)
+        try:
+            yield deadline
+        finally:
+            self._armed.pop(token, None)
+
+    def close(self) -> None:
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+
+    def _arm(self, when: float, expire: Callable[[], None]) -> int:
+        token = next(self._tokens)
+        with self._changed:
+            self._armed[token] = (when, expire)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="nav-eval-watchdog", daemon=True)
+                self._thread.start()
+            elif when < self._wakes_at:
+                self._changed.notify()
+        return token
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                if self._closed:
+                    return
+                now = time.monotonic()
+                armed = list(self._armed.items())  # a copy in one step: disarming does not take the lock
+                due = [token for token, (when, _) in armed if when <= now]
+                if not due:
+                    self._wakes_at = min((when for _, (when, _) in armed), default=float("inf"))
+                    self._changed.wait(None if self._wakes_at == float("inf") else self._wakes_at - now)
+                    continue
+            for token in due:
+                entry = self._armed.pop(token, None)
+                if entry is not None:
+                    entry[1]()
+
 
 READING_TIME = 0.5  #: seconds to take a reply that came in time while the evaluator was busy elsewhere
 
 
-class Health(StrEnum):
+class AgentHealth(StrEnum):
     """Whether an agent can be asked for actions now."""
 
     SERVING = "serving"  #: it is ready
@@ -54,12 +167,12 @@ class EpisodeSession(ABC):
         self._episode_deadline = float("inf") if limit is None else time.monotonic() + limit
 
     def buffers(self) -> dict[str, Array]:
-        """Arrays for one observation yet to be sent. Sensors that are drawn into these are not copied again.
+        """Memory that the agent reads, for one observation yet to be sent: what is drawn there is not copied again.
 
-        Every call gives other arrays, so that what is seen between two questions can be drawn as well.
+        By sensor; empty where everything travels in messages. Every call gives other arrays, so that what is seen
+        between two questions can be drawn as well.
         """
-        sensors = self._task.sensors.items()
-        return {name: np.empty(spec.shape, spec.dtype) for name, spec in sensors if spec.dtype != TEXT and spec.nbytes}
+        return {}
 
     def send(self, observation: Observation) -> None:
         """Ask for the next actions. At most one question is open at a time."""
@@ -67,24 +180,24 @@ class EpisodeSession(ABC):
             raise self._failure
         self._sequence += 1
         self._sent_at = time.monotonic()
-        with self._remembering_failure():
+        with self._remember_failure():
             self._transmit(observation)
 
     def receive(self) -> list[Action]:
         """The answer to what was sent last."""
         if self._failure is not None:
             raise self._failure
-        with self._remembering_failure():
+        with self._remember_failure():
             actions = self._collect(self._seconds_left())
             most = min(self._description.max_actions, self._settings.max_actions)
-            return checked_actions(actions, task=self._task, most=most)
+            return check_actions(actions, task=self._task, most=most)
 
     def act(self, observation: Observation) -> list[Action]:
         self.send(observation)
         return self.receive()
 
     @abstractmethod
-    def end(self, outcome: Outcome) -> None:
+    def end(self, outcome: EpisodeEnd) -> None:
         """Tell the agent that the episode is over and let go of it. Does not raise for an agent that is gone."""
 
     @abstractmethod
@@ -103,7 +216,7 @@ class EpisodeSession(ABC):
         return AgentTimeout(f"No reply to observation {self._sequence} within {self._settings.action_timeout:g} s.")
 
     @contextmanager
-    def _remembering_failure(self) -> Iterator[None]:
+    def _remember_failure(self) -> Iterator[None]:
         """A session that failed once fails for good, with the same failure."""
         try:
             yield
@@ -118,45 +231,32 @@ class AgentClient(ABC):
     def __init__(self, settings: ClientSettings) -> None:
         self.settings = settings
         self._known: tuple[TaskInterface, AgentDescription] | None = None
-        self._single: EpisodeSession | None = None
 
     def describe(self, task: TaskInterface) -> AgentDescription:
         """Wait until the agent is ready and ask what it wants. Must come before any episode."""
         description = self._describe(task)
-        self._known = description.wanted(task), description
+        self._known = description.keep_wanted(task), description
         return description
 
     @property
     def task(self) -> TaskInterface:
         """The task with what the agent wants of it: render this."""
-        return self._described()[0]
+        return self._get_description()[0]
 
     def open_episode(self, episode: PublicEpisode) -> EpisodeSession:
         """Start an episode; returns when the agent is ready to act."""
         if not isinstance(episode, PublicEpisode):
             raise TypeError(f"An agent may see a PublicEpisode only, not a {type(episode).__name__}.")
-        task, description = self._described()
+        task, description = self._get_description()
         return self._open(episode, task=task, description=description)
 
     @abstractmethod
-    def health_check(self) -> Health:
+    def health_check(self) -> AgentHealth:
         """Ask once, for at most a few seconds."""
 
     @abstractmethod
     def close(self) -> None:
         """Let go of the agent; ends what was started for it."""
-
-    def reset_episode(self, episode: PublicEpisode) -> None:
-        """One episode at a time, as the seeds have it: start it…"""
-        if self._single is not None:
-            self._single.end(Outcome())
-        self._single = self.open_episode(episode)
-
-    def get_action(self, observation: Observation) -> list[Action]:
-        """…and act in it."""
-        if self._single is None:
-            raise RuntimeError("Call reset_episode before get_action.")
-        return self._single.act(observation)
 
     @abstractmethod
     def _describe(self, task: TaskInterface) -> AgentDescription: ...
@@ -166,7 +266,7 @@ class AgentClient(ABC):
         self, episode: PublicEpisode, *, task: TaskInterface, description: AgentDescription
     ) -> EpisodeSession: ...
 
-    def _described(self) -> tuple[TaskInterface, AgentDescription]:
+    def _get_description(self) -> tuple[TaskInterface, AgentDescription]:
         if self._known is None:
             raise RuntimeError("Call describe before anything else: it says what the agent wants to see.")
         return self._known

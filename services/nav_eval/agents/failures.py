@@ -1,15 +1,19 @@
-"""What stops an agent's episode, as exceptions: one leaf per cause."""
+"""What stops an episode, as exceptions: the agent's faults, ours, and somebody's wish; one leaf per cause."""
 
 from typing import ClassVar
 
-from nav_eval.causes import Cause
 from nav_eval.errors import NavEvalError
+from nav_eval.records.results import Cause
 
 
-class AgentFailure(NavEvalError):
+class EpisodeFailure(NavEvalError):
     """An episode cannot go on; `cause` says whose fault it is."""
 
-    cause: ClassVar[Cause] = Cause.INFRASTRUCTURE
+    cause: ClassVar[Cause]
+
+
+class AgentFailure(EpisodeFailure):
+    """The agent is to blame."""
 
 
 class ImageInvalid(AgentFailure):
@@ -52,19 +56,19 @@ class ProtocolError(AgentFailure):
     cause = Cause.PROTOCOL_ERROR
 
 
-class Cancelled(AgentFailure):
+class Cancelled(EpisodeFailure):
     """The evaluation was stopped."""
 
     cause = Cause.CANCELLED
 
 
-class InfrastructureFailure(AgentFailure):
+class InfrastructureFailure(EpisodeFailure):
     """The evaluator failed; the agent is not to blame."""
 
     cause = Cause.INFRASTRUCTURE
 
 
-FAILURES: dict[Cause, type[AgentFailure]] = {
+FAILURES: dict[Cause, type[EpisodeFailure]] = {
     failure.cause: failure
     for failure in (
         ImageInvalid,
@@ -77,3 +81,8 @@ FAILURES: dict[Cause, type[AgentFailure]] = {
         InfrastructureFailure,
     )
 }
+
+
+def get_cause(error: NavEvalError) -> Cause:
+    """A failure of an episode names its cause; whatever else stops one is ours."""
+    return error.cause if isinstance(error, EpisodeFailure) else Cause.INFRASTRUCTURE

@@ -1,4 +1,4 @@
-"""Agents that serve agent.proto, over TCP or a Unix socket."""
+"""Agents that serve agent.proto, over TCP or a Unix socket; `ProcessAgentClient` starts one (trusted code only)."""
 
 import stat
 import time
@@ -10,17 +10,26 @@ import grpc
 
 from nav_eval.agents._generated import agent_pb2 as pb
 from nav_eval.agents._generated import health_pb2
-from nav_eval.agents.client import AgentClient, Health
-from nav_eval.agents.description import AgentDescription
-from nav_eval.agents.failures import AgentFailure, AgentStartTimeout, ConnectionLost, ProtocolError
-from nav_eval.agents.grpc_sessions import PATIENCE, Autopsy, GrpcSession, StreamSession, StreamUnsupported, UnarySession
-from nav_eval.agents.grpc_status import failure_of, parsed
-from nav_eval.agents.interface import TaskInterface
-from nav_eval.agents.retrying import retrying
-from nav_eval.agents.settings import ClientSettings
+from nav_eval.agents.client import AgentClient, AgentHealth, ClientSettings, Watchdog, retry
+from nav_eval.agents.failures import (
+    AgentFailure,
+    AgentStartTimeout,
+    ConnectionLost,
+    ProtocolError,
+)
+from nav_eval.agents.grpc_sessions import (
+    PATIENCE,
+    Autopsy,
+    GrpcSession,
+    StreamSession,
+    StreamUnsupported,
+    UnarySession,
+    parse_message,
+    to_failure,
+)
+from nav_eval.agents.messages import AgentDescription, TaskInterface
+from nav_eval.agents.proto_messages import decode_description, encode_describe_request
 from nav_eval.agents.shared_memory import RingPool
-from nav_eval.agents.translation import describe_request, description_of
-from nav_eval.agents.watchdog import Watchdog
 from nav_eval.dataset.episode import PublicEpisode
 
 SERVICE = "/nav_eval.v1.Agent"
@@ -31,7 +40,7 @@ SLOTS = 4  #: observations that fit into a ring: one in question, the others for
 _NOBODY_THERE = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 
 
-def not_known(patience: float) -> AgentFailure | None:
+def see_no_process(patience: float) -> AgentFailure | None:
     """The autopsy of an agent whose process we do not see."""
     return None
 
@@ -40,12 +49,7 @@ class GrpcAgentClient(AgentClient):
     """The evaluator's end of agent.proto."""
 
     def __init__(
-        self,
-        target: str,
-        settings: ClientSettings,
-        *,
-        autopsy: Autopsy = not_known,
-        streams: bool = True,
+        self, target: str, settings: ClientSettings, *, autopsy: Autopsy = see_no_process, streams: bool = True
     ) -> None:
         """`target` is `host:port` or `unix:/path`; `autopsy` says how the agent ended, if it has ended."""
         super().__init__(settings)
@@ -54,20 +58,20 @@ class GrpcAgentClient(AgentClient):
         self._streams = streams
         self._watchdog = Watchdog()
         self._rings: RingPool | None = None
-        self._channel = grpc.insecure_channel(target, options=_channel_options(settings))
+        self._channel = grpc.insecure_channel(target, options=_make_channel_options(settings))
         self._stub = _Stub(self._channel)
 
-    def health_check(self) -> Health:
+    def health_check(self) -> AgentHealth:
         try:
             if not self._has_socket():
-                return Health.UNREACHABLE
+                return AgentHealth.UNREACHABLE
             data = self._stub.health(health_pb2.HealthCheckRequest(), timeout=ONE_TRY)
         except grpc.RpcError as error:
             if error.code() is grpc.StatusCode.UNIMPLEMENTED:
-                return Health.SERVING
-            return Health.UNREACHABLE if error.code() in _NOBODY_THERE else Health.STARTING
-        status = parsed(health_pb2.HealthCheckResponse, data).status
-        return Health.SERVING if status == health_pb2.HealthCheckResponse.SERVING else Health.STARTING
+                return AgentHealth.SERVING
+            return AgentHealth.UNREACHABLE if error.code() in _NOBODY_THERE else AgentHealth.STARTING
+        status = parse_message(health_pb2.HealthCheckResponse, data).status
+        return AgentHealth.SERVING if status == health_pb2.HealthCheckResponse.SERVING else AgentHealth.STARTING
 
     def close(self) -> None:
         self._channel.close()
@@ -80,9 +84,9 @@ class GrpcAgentClient(AgentClient):
         probes = self._new_rings(task, slots=1)
         ring = probes.take() if probes is not None else None
         try:
-            request = describe_request(task, settings=self.settings, ring=ring)
-            reply = retrying(lambda: self._ask_to_describe(request), on=ConnectionLost, settings=self.settings)
-            description = description_of(reply, proof=ring.proof if ring is not None else None)
+            request = encode_describe_request(task, settings=self.settings, ring=ring)
+            reply = retry(lambda: self._ask_to_describe(request), on=ConnectionLost, settings=self.settings)
+            description = decode_description(reply, proof=ring.proof if ring is not None else None)
         finally:
             if ring is not None:
                 ring.close()
@@ -91,11 +95,11 @@ class GrpcAgentClient(AgentClient):
 
     def _ask_to_describe(self, request: pb.DescribeRequest) -> pb.DescribeReply:
         try:
-            return parsed(pb.DescribeReply, self._stub.describe(request, timeout=self.settings.connect_timeout))
+            return parse_message(pb.DescribeReply, self._stub.describe(request, timeout=self.settings.connect_timeout))
         except grpc.RpcError as error:
             if error.code() is grpc.StatusCode.UNIMPLEMENTED:
                 return pb.DescribeReply()
-            failure = failure_of(error, doing="answering Describe")
+            failure = to_failure(error, doing="answering Describe")
             raise (self._autopsy(PATIENCE) or failure) if isinstance(failure, ConnectionLost) else failure from None
 
     def _prepare_rings(self, task: TaskInterface, description: AgentDescription) -> None:
@@ -105,7 +109,7 @@ class GrpcAgentClient(AgentClient):
             self._rings = None
         if description.shared_memory:
             chunk = min(description.max_actions, self.settings.max_actions) if description.wants_between else 1
-            self._rings = self._new_rings(description.wanted(task), slots=SLOTS + chunk - 1)
+            self._rings = self._new_rings(description.keep_wanted(task), slots=SLOTS + chunk - 1)
 
     def _new_rings(self, task: TaskInterface, *, slots: int) -> RingPool | None:
         if not self.settings.shared_memory:
@@ -121,7 +125,7 @@ class GrpcAgentClient(AgentClient):
             "rings": self._rings,
             "autopsy": self._autopsy,
         }
-        return retrying(lambda: self._open_once(episode, common), on=ConnectionLost, settings=self.settings)
+        return retry(lambda: self._open_once(episode, common), on=ConnectionLost, settings=self.settings)
 
     def _open_once(self, episode: PublicEpisode, common: dict[str, Any]) -> GrpcSession:
         if self._streams:
@@ -138,12 +142,12 @@ class GrpcAgentClient(AgentClient):
 
     def _wait_until_ready(self) -> None:
         deadline = time.monotonic() + self.settings.connect_timeout
-        while (health := self.health_check()) is not Health.SERVING:
+        while (health := self.health_check()) is not AgentHealth.SERVING:
             ended = self._autopsy(0.0)
             if ended is not None:
                 raise ended
             if time.monotonic() >= deadline:
-                state = "says that it is not ready" if health is Health.STARTING else "does not answer"
+                state = "says that it is not ready" if health is AgentHealth.STARTING else "does not answer"
                 raise AgentStartTimeout(
                     f"The agent at {self._target} still {state} after {self.settings.connect_timeout:g} s."
                 )
@@ -166,7 +170,7 @@ class _Stub:
 
     def __init__(self, channel: grpc.Channel) -> None:
         def unary(path: str) -> Any:  # noqa: ANN401
-            return channel.unary_unary(path, request_serializer=_serialized, response_deserializer=_as_it_came)
+            return channel.unary_unary(path, request_serializer=_serialize, response_deserializer=_keep_bytes)
 
         self.health = unary(HEALTH_CHECK)
         self.describe = unary(f"{SERVICE}/Describe")
@@ -174,20 +178,20 @@ class _Stub:
         self.act = unary(f"{SERVICE}/Act")
         self.end = unary(f"{SERVICE}/End")
         self.episode: Any = channel.stream_stream(
-            f"{SERVICE}/Episode", request_serializer=_serialized, response_deserializer=_as_it_came
+            f"{SERVICE}/Episode", request_serializer=_serialize, response_deserializer=_keep_bytes
         )
 
 
-def _as_it_came(data: bytes) -> bytes:
+def _keep_bytes(data: bytes) -> bytes:
     return data
 
 
-def _serialized(message: Any) -> bytes:  # noqa: ANN401
+def _serialize(message: Any) -> bytes:  # noqa: ANN401
     data: bytes = message.SerializeToString()
     return data
 
 
-def _channel_options(settings: ClientSettings) -> list[tuple[str, Any]]:
+def _make_channel_options(settings: ClientSettings) -> list[tuple[str, Any]]:
     return [
         ("grpc.max_send_message_length", -1),
         ("grpc.max_receive_message_length", settings.max_reply_bytes),

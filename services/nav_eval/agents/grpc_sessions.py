@@ -1,28 +1,72 @@
 """An episode over gRPC: as one stream, or call by call.
 
 The synchronous API on purpose: with the few small messages of shared memory it takes half the CPU of
-grpc.aio, and a read that blocks in its own thread is what an evaluator wants anyway.
+grpc.aio, and a read that blocks in its own thread is what an evaluator wants anyway. `to_failure` says
+what a gRPC status means for an episode.
 """
 
 import queue
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import grpc
+from google.protobuf.message import DecodeError, Message
 
 from nav_eval.agents._generated import agent_pb2 as pb
-from nav_eval.agents.client import EpisodeSession
-from nav_eval.agents.description import AgentDescription
-from nav_eval.agents.failures import AgentFailure, AgentTimeout, ConnectionLost, ProtocolError
-from nav_eval.agents.grpc_status import failure_of, parsed
-from nav_eval.agents.interface import TaskInterface
-from nav_eval.agents.messages import Action, Array, Observation, Outcome
-from nav_eval.agents.retrying import retrying
-from nav_eval.agents.settings import ClientSettings
+from nav_eval.agents.client import ClientSettings, EpisodeSession, Watchdog, retry
+from nav_eval.agents.failures import (
+    AgentCrash,
+    AgentFailure,
+    AgentOutOfMemory,
+    AgentTimeout,
+    ConnectionLost,
+    ProtocolError,
+)
+from nav_eval.agents.messages import Action, AgentDescription, Array, EpisodeEnd, Observation, TaskInterface, shorten
+from nav_eval.agents.proto_messages import decode_actions, encode_end_request, encode_reset_request, fill_observation
 from nav_eval.agents.shared_memory import Ring, RingPool, Slot
-from nav_eval.agents.translation import actions_of, end_request, fill_observation, reset_request
-from nav_eval.agents.watchdog import Watchdog
 from nav_eval.dataset.episode import PublicEpisode
+
+M = TypeVar("M", bound=Message)
+
+_REFUSALS = {
+    grpc.StatusCode.UNIMPLEMENTED,
+    grpc.StatusCode.INVALID_ARGUMENT,
+    grpc.StatusCode.FAILED_PRECONDITION,
+    grpc.StatusCode.OUT_OF_RANGE,
+    grpc.StatusCode.NOT_FOUND,
+    grpc.StatusCode.UNAUTHENTICATED,
+    grpc.StatusCode.PERMISSION_DENIED,
+}
+
+
+def to_failure(error: grpc.RpcError, *, doing: str) -> AgentFailure:
+    """The named cause behind a status; `doing` says what was asked, as in "answering Act"."""
+    code, details = error.code(), shorten(error.details() or "", limit=2000)
+    if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+        return AgentTimeout(f"No reply in time while {doing}.")
+    if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
+        if "larger than max" in details:
+            return ProtocolError(
+                f"A message was too large while {doing}: {details}. If the agent's server said so, raise its limit "
+                "(grpc.max_receive_message_length, 4 MB by default); otherwise the reply is too large."
+            )
+        return AgentOutOfMemory(f"The agent ran out of memory while {doing}: {details}")
+    if code in _REFUSALS:
+        return ProtocolError(f"The agent refused while {doing}: {code.name}, {details}")
+    if code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.ABORTED):
+        return ConnectionLost(f"The connection to the agent broke while {doing}: {details}")
+    return AgentCrash(f"The agent failed while {doing}: {details}")
+
+
+def parse_message(kind: type[M], data: bytes) -> M:
+    """The message in `data`, which came from the agent."""
+    try:
+        return kind.FromString(data)
+    except DecodeError as error:
+        name = kind.__name__
+        raise ProtocolError(f"The agent sent {len(data)} bytes that are no {name} of agent.proto.") from error
+
 
 PATIENCE = 0.5  #: seconds: a broken connection is often seen a moment before the process has ended
 
@@ -68,12 +112,12 @@ class GrpcSession(EpisodeSession):
     def buffers(self) -> dict[str, Array]:
         slot = self._free_slot(self._sequence + 1)
         if slot is None:
-            return super().buffers()
+            return {}
         self._drawn.append(slot)
-        return super().buffers() | slot.arrays
+        return slot.arrays
 
     def _reset_request(self, episode: PublicEpisode) -> pb.ResetRequest:
-        return reset_request(
+        return encode_reset_request(
             episode, session_id=self.session_id, task=self._task, settings=self._settings, ring=self._ring
         )
 
@@ -102,10 +146,10 @@ class GrpcSession(EpisodeSession):
     def _actions(self, reply: pb.ActReply) -> Sequence[Action]:
         if self._ring is not None:
             self._ring.release(frozenset(reply.held))
-        return actions_of(reply, sequence=self._sequence, most=self._settings.max_actions)
+        return decode_actions(reply, sequence=self._sequence, most=self._settings.max_actions)
 
-    def _explained(self, error: grpc.RpcError, *, doing: str) -> AgentFailure:
-        failure = failure_of(error, doing=doing)
+    def _explain(self, error: grpc.RpcError, *, doing: str) -> AgentFailure:
+        failure = to_failure(error, doing=doing)
         return (self._autopsy(PATIENCE) or failure) if isinstance(failure, ConnectionLost) else failure
 
     def _let_go(self) -> None:
@@ -132,10 +176,10 @@ class StreamSession(GrpcSession):
             raise
         self._uses_ring = self._ring is not None and reply.shared_memory
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, outcome: EpisodeEnd) -> None:
         if self._failure is None:
             try:
-                self._requests.put(pb.EpisodeRequest(end=end_request(outcome, session_id=self.session_id)))
+                self._requests.put(pb.EpisodeRequest(end=encode_end_request(outcome, session_id=self.session_id)))
                 self._read("end", self._settings.end_timeout, doing="answering End")
             except AgentFailure:
                 pass  # the episode is over either way
@@ -163,8 +207,8 @@ class StreamSession(GrpcSession):
                     raise AgentTimeout(f"No reply within {seconds:g} s while {doing}.") from None
                 if kind == "reset" and error.code() is grpc.StatusCode.UNIMPLEMENTED:
                     raise StreamUnsupported from None
-                raise self._explained(error, doing=doing) from None
-        reply = parsed(pb.EpisodeReply, data)
+                raise self._explain(error, doing=doing) from None
+        reply = parse_message(pb.EpisodeReply, data)
         if reply.WhichOneof("reply") != kind:
             raise ProtocolError(f"The agent sent {reply.WhichOneof('reply') or 'nothing'!r} instead of {doing}.")
         return reply
@@ -192,15 +236,15 @@ class UnarySession(GrpcSession):
             data = self._stub.reset(self._reset_request(episode), timeout=self._settings.reset_timeout)
         except grpc.RpcError as error:
             self._let_go()
-            raise self._explained(error, doing="answering Reset") from None
-        self._uses_ring = self._ring is not None and parsed(pb.ResetReply, data).shared_memory
+            raise self._explain(error, doing="answering Reset") from None
+        self._uses_ring = self._ring is not None and parse_message(pb.ResetReply, data).shared_memory
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, outcome: EpisodeEnd) -> None:
         if self._pending is not None:
             self._pending.cancel()
         if self._failure is None:
             try:
-                request = end_request(outcome, session_id=self.session_id)
+                request = encode_end_request(outcome, session_id=self.session_id)
                 self._stub.end(request, timeout=self._settings.end_timeout)
             except grpc.RpcError:
                 pass  # an agent need not implement End
@@ -217,7 +261,7 @@ class UnarySession(GrpcSession):
     def _collect(self, seconds: float) -> Sequence[Action]:
         if not self._description.repeats_replies:
             return self._answer()
-        return retrying(self._answer_or_ask_again, on=ConnectionLost, settings=self._settings)
+        return retry(self._answer_or_ask_again, on=ConnectionLost, settings=self._settings)
 
     def _answer_or_ask_again(self) -> Sequence[Action]:
         if self._pending is None:
@@ -229,6 +273,6 @@ class UnarySession(GrpcSession):
         try:
             data = pending.result()
         except grpc.RpcError as error:
-            failure = self._explained(error, doing=f"answering Act {self._sequence}")
+            failure = self._explain(error, doing=f"answering Act {self._sequence}")
             raise self._too_slow() if isinstance(failure, AgentTimeout) else failure from None
-        return self._actions(parsed(pb.ActReply, data))
+        return self._actions(parse_message(pb.ActReply, data))

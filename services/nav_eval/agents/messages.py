@@ -1,18 +1,120 @@
-"""What passes between evaluator and agent, on our side of the wire."""
+"""What passes between evaluator and agent, on our side of the wire.
 
-from collections.abc import Mapping
+`TaskInterface` is what a task offers to an agent and allows it: sensors and actions, without anything of the
+scene. `AgentDescription` is what the agent said about itself, once it is checked. Then observations go one way
+and actions the other, until `EpisodeEnd`. A reply is hostile until it has passed here: right number, known names,
+finite arguments, real poses.
+"""
+
+import difflib
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
 
-from nav_eval.dataset.episode import Pose
+from nav_eval.agents.failures import ProtocolError
+from nav_eval.records.geometry import Pose
+from nav_eval.sensors import SensorSpec
+
+DTYPES = frozenset(
+    ["bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64"]
+)  #: what a tensor may be made of; objects never
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ActionSpec:
+    """One action of the task."""
+
+    arguments: Mapping[str, tuple[float, float]] = field(default_factory=dict)  #: which it takes, between which values
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskInterface:
+    """What every episode of a run has in common, as the agent is told."""
+
+    name: str  #: vln, lh_vln, …
+    sensors: Mapping[str, SensorSpec]
+    actions: Mapping[str, ActionSpec]
+    max_steps: int = 0  #: actions per episode; 0 means no limit
+
+    def only(self, names: frozenset[str]) -> "TaskInterface":
+        """The same task with these sensors alone."""
+        kept = {name: spec for name, spec in self.sensors.items() if name in names}
+        return TaskInterface(name=self.name, sensors=kept, actions=self.actions, max_steps=self.max_steps)
+
+
+PROTOCOL_VERSION = 1
+
+MAX_EPISODES = 1024  #: at once; more would be a mistake
+MAX_TEXT = 200  #: characters of a name that ends up on a page
+MAX_METADATA = 50  #: entries
+
+
+class Encoding(StrEnum):
+    """How a picture travels."""
+
+    RAW = "raw"  #: the array's bytes
+    JPEG = "jpeg"  #: lossy, 8-bit pictures only
+    PNG = "png"  #: lossless, 8-bit pictures only
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AgentDescription:
+    """Who the agent is and what it wants."""
+
+    name: str = "agent"
+    version: str = ""
+    sensors: Mapping[str, tuple[Encoding, ...]] = field(default_factory=dict)  #: empty: all of the task, raw
+    max_episodes: int = 1  #: at once
+    max_actions: int = 1  #: in one reply
+    wants_between: bool = False  #: to see what was sensed between the actions of one reply
+    repeats_replies: bool = False  #: asking again with the same sequence number is safe
+    shared_memory: bool = False  #: it has proved that it sees the memory that we offered
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+    def keep_wanted(self, task: TaskInterface) -> TaskInterface:
+        """The task with the sensors that this agent wants to see."""
+        unknown = sorted(set(self.sensors) - set(task.sensors))
+        if unknown:
+            raise ProtocolError(
+                f"Describe asks for the sensor {unknown[0]!r}, which this task does not have. "
+                f"It has: {', '.join(sorted(task.sensors))}."
+            )
+        return task.only(frozenset(self.sensors)) if self.sensors else task
+
+    def encodings(self, sensor: str) -> tuple[Encoding, ...]:
+        return self.sensors.get(sensor) or (Encoding.RAW,)
+
+
+def check_versions(spoken: "tuple[int, ...]") -> None:
+    """Refuse an agent that does not speak our version; one that says nothing speaks version 1."""
+    if spoken and PROTOCOL_VERSION not in spoken:
+        versions = ", ".join(map(str, spoken[:10]))
+        raise ProtocolError(
+            f"The agent speaks version {versions} of the protocol, the evaluator version {PROTOCOL_VERSION}. "
+            "Install the SDK that belongs to this challenge."
+        )
+
+
+def check_count(value: int, *, what: str, most: int) -> int:
+    """A count that the agent gave; 0 means 1."""
+    if not 0 <= value <= most:
+        raise ProtocolError(f"Describe says {what} = {value}; it must lie between 0 and {most}.")
+    return value or 1
+
+
+def shorten(text: str, *, limit: int = MAX_TEXT) -> str:
+    """Words of an agent that we show to people: printable and not too long."""
+    printable = "".join(letter if letter.isprintable() else " " for letter in text[: limit + 1])
+    return printable if len(printable) <= limit else printable[:limit] + "…"
+
 
 Array: TypeAlias = NDArray[Any]
 
-ANSWER = "answer"
-"""The action of a localization task: it carries poses."""
+ANSWER = "answer"  #: the action of a localization task: it carries poses
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,10 +146,73 @@ class EndStatus(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Outcome:
+class EpisodeEnd:
     """What an agent is told when its episode is over."""
 
     status: EndStatus = EndStatus.COMPLETED
     steps: int = 0  #: actions carried out
     reason: str = ""  #: one sentence where something went wrong
     metrics: Mapping[str, float] = field(default_factory=dict)  #: empty wherever scores must stay secret
+
+
+MAX_POSES = 3
+MAX_COORDINATE = 1e6  #: metres; the same bound as every coordinate of a dataset
+
+
+def check_actions(actions: Sequence[Action], *, task: TaskInterface, most: int) -> list[Action]:
+    """The actions if the task allows them all; otherwise the first thing that is wrong."""
+    if not actions:
+        raise ProtocolError("The reply has no action; answer every observation with at least one.")
+    if len(actions) > most:
+        raise ProtocolError(
+            f"The reply has {len(actions)} actions, and the agent may give {most} at once; say more in Describe."
+        )
+    for action in actions:
+        _check_action(action, task)
+    return list(actions)
+
+
+def make_pose(*, position: Sequence[float], rotation: Sequence[float]) -> Pose:
+    """A guess of a localization task, or what is wrong with it."""
+    if len(position) != 3 or len(rotation) != 4:
+        raise ProtocolError(
+            f"A pose has {len(position)} numbers for its position and {len(rotation)} for its rotation; "
+            "it takes 3 (x, y, z) and 4 (x, y, z, w)."
+        )
+    if not all(math.isfinite(number) and abs(number) <= MAX_COORDINATE for number in (*position, *rotation)):
+        raise ProtocolError(f"A pose has numbers that are no metres: {[*position, *rotation]}.")
+    if not any(rotation):
+        raise ProtocolError("A pose has the rotation 0, 0, 0, 0, which is none; no turn at all is 0, 0, 0, 1.")
+    x, y, z = map(float, position)
+    i, j, k, w = map(float, rotation)
+    return Pose((x, y, z), (i, j, k, w))
+
+
+def _check_action(action: Action, task: TaskInterface) -> None:
+    if action.name not in task.actions:
+        raise ProtocolError(_explain_unknown_action(action.name, task.actions))
+    _check_arguments(action, task.actions[action.name].arguments)
+    if (action.name == ANSWER) != bool(action.poses):
+        raise ProtocolError(
+            "The answer has no pose; give one to three."
+            if action.name == ANSWER
+            else f"The action {action.name!r} carries poses, which belong to {ANSWER!r} alone."
+        )
+    if len(action.poses) > MAX_POSES:
+        raise ProtocolError(f"The answer has {len(action.poses)} poses; give at most {MAX_POSES}.")
+
+
+def _check_arguments(action: Action, bounds: Mapping[str, tuple[float, float]]) -> None:
+    for name, value in action.arguments.items():
+        if name not in bounds:
+            takes = ", ".join(sorted(bounds)) or "none"
+            raise ProtocolError(f"{action.name} does not take the argument {shorten(name)!r}; it takes: {takes}.")
+        low, high = bounds[name]
+        if not math.isfinite(value) or not low <= value <= high:
+            raise ProtocolError(f"{action.name}: {name} = {value} is not within [{low:g}, {high:g}].")
+
+
+def _explain_unknown_action(name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name[:100], list(known), n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    return f"The task has no action {shorten(name)!r}.{hint} It has: {', '.join(sorted(known))}."

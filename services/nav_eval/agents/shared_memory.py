@@ -19,8 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
-from nav_eval.agents.interface import TEXT, SensorSpec
 from nav_eval.agents.messages import Array
+from nav_eval.sensors import TEXT, SensorSpec
 
 PROOF_BYTES = 16
 HEADER = 64  #: the proof stands at the beginning
@@ -61,9 +61,9 @@ class Ring:
 
     def __init__(self, sensors: Mapping[str, SensorSpec], *, slots: int, directory: Path | None = None) -> None:
         large = {name: spec for name, spec in sensors.items() if _is_large(spec)}
-        slot_size = sum(_aligned(spec.nbytes) for spec in large.values())
+        slot_size = sum(_align(spec.nbytes) for spec in large.values())
         slots = min(slots, (MOST - HEADER) // slot_size) if slot_size else 0
-        self.size = _aligned(HEADER + slots * slot_size, to=mmap.PAGESIZE)
+        self.size = _align(HEADER + slots * slot_size, to=mmap.PAGESIZE)
         self.proof = secrets.token_bytes(PROOF_BYTES)
         self._file: Path | None = None
         self._fd = self._anonymous() if directory is None else self._in(directory)
@@ -71,7 +71,7 @@ class Ring:
         memory[:PROOF_BYTES] = self.proof
         if self._file is None:
             fcntl.fcntl(self._fd, fcntl.F_ADD_SEALS, _SEALS)
-        self.slots = [Slot(memory, _offsets(large, HEADER + n * slot_size), large) for n in range(slots)]
+        self.slots = [Slot(memory, _lay_out(large, HEADER + n * slot_size), large) for n in range(slots)]
         self._next = 0
 
     @property
@@ -157,13 +157,13 @@ def _is_large(spec: SensorSpec) -> bool:
     return spec.dtype != TEXT and spec.nbytes >= SMALLEST
 
 
-def _offsets(sensors: Mapping[str, SensorSpec], start: int) -> dict[str, int]:
+def _lay_out(sensors: Mapping[str, SensorSpec], start: int) -> dict[str, int]:
     offsets = {}
     for name, spec in sensors.items():
         offsets[name] = start
-        start += _aligned(spec.nbytes)
+        start += _align(spec.nbytes)
     return offsets
 
 
-def _aligned(size: int, *, to: int = ALIGNMENT) -> int:
+def _align(size: int, *, to: int = ALIGNMENT) -> int:
     return -(-size // to) * to

@@ -1,4 +1,4 @@
-"""`nav-eval …`: one sub-command per module of this package.
+"""`nav-eval …`: the sub-commands, each in the module of what it works on.
 
 The platform's packages add theirs (`serve`, `worker`, `admin`, …) through entry points, because the engine
 knows none of them. The commands parse, call the engine and print. Every refusal of the engine arrives here as a
@@ -13,16 +13,14 @@ from typing import Any
 import typer
 
 import nav_eval
-from nav_eval.cli.bench import app as bench
-from nav_eval.cli.collect import collect
-from nav_eval.cli.compare import compare
+from nav_eval.cli.bench import bench_app as bench
 from nav_eval.cli.config import app as config
 from nav_eval.cli.data import app as data
 from nav_eval.cli.episodes import app as episodes
-from nav_eval.cli.evaluate import evaluate, verify
+from nav_eval.cli.evaluate import collect, evaluate, verify
 from nav_eval.cli.export import export
 from nav_eval.cli.replay import replay
-from nav_eval.cli.report import report
+from nav_eval.cli.report import compare, report
 from nav_eval.cli.scenes import app as scenes
 from nav_eval.cli.score import score
 from nav_eval.errors import NavEvalError
@@ -57,34 +55,43 @@ def root(version: bool = typer.Option(False, "--version", help="Print the versio
         raise typer.Exit
 
 
-def add_commands_of(arguments: Sequence[str]) -> None:
+def add_plugin_commands(arguments: Sequence[str]) -> None:
     """Commands of other packages (`nav_eval.commands`), imported only when they are called or listed.
 
-    An entry is a function, or a Typer app with commands of its own.
+    An entry is a function, or a Typer app with commands of its own; `episodes.generate` is a command of `episodes`.
     """
     asked_for = arguments[0] if arguments else "--help"
     for command in entry_points(group="nav_eval.commands"):
-        if asked_for in (command.name, "--help"):
+        if asked_for in (command.name.partition(".")[0], "--help"):
             try:
-                _add(command.name, command.load())
+                _add_command(command.name, command.load())
             except ModuleNotFoundError as error:
-                if asked_for == command.name:
+                if asked_for != "--help":
                     raise NavEvalError(
                         f"`nav-eval {command.name}` needs {error.name}, which is not installed: "
                         "pip install 'nav-eval[gateway,worker]' nav-eval-sdk."
                     ) from error
 
 
-def _add(name: str, command: Any) -> None:  # noqa: ANN401
-    if isinstance(command, typer.Typer):
+def _add_command(name: str, command: Any) -> None:  # noqa: ANN401
+    group, _, below = name.rpartition(".")
+    if group:
+        _find_group(group).command(below)(command)
+    elif isinstance(command, typer.Typer):
         app.add_typer(command, name=name)
     else:
         app.command(name)(command)
 
 
+def _find_group(name: str) -> typer.Typer:
+    """One of our own commands that have sub-commands."""
+    groups = {group.name: group.typer_instance for group in app.registered_groups}
+    return groups[name] or app
+
+
 def main() -> None:
     try:
-        add_commands_of(sys.argv[1:])
+        add_plugin_commands(sys.argv[1:])
         app()
     except NavEvalError as error:
         typer.echo(f"nav-eval: {error}", err=True)

@@ -1,4 +1,4 @@
-"""`nav-eval bench …`: measure on this machine what the documentation promises."""
+"""`nav-eval bench`: how fast things are on this machine."""
 
 import json
 from dataclasses import asdict
@@ -10,20 +10,20 @@ import typer
 from nav_eval.errors import ConfigError
 
 if TYPE_CHECKING:
-    from nav_eval.simulator.rendering.benchmark import Lens, Measurement
-    from nav_eval.simulator.rendering.walk import EyePose
+    from nav_eval.simulator.rendering.throughput import EyePose, Lens, Measurement
+
 
 DEFAULT_STEPS = 200
 
-app = typer.Typer(no_args_is_help=True, help="Measure how fast things are on this machine.")
+bench_app = typer.Typer(no_args_is_help=True, help="Measure how fast things are on this machine.")
 
 
-@app.callback()
+@bench_app.callback()
 def bench() -> None:
     """Measure how fast things are on this machine."""
 
 
-@app.command()
+@bench_app.command()
 def render(
     scene: Annotated[Path, typer.Argument(help="A .glb, .gltf, .ply or .obj file.")],
     *,
@@ -37,24 +37,24 @@ def render(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with the poses.")] = False,
 ) -> None:
     """Draw SCENE along a walk and say what a frame costs."""
-    from nav_eval.cache import cache_folder
-    from nav_eval.simulator.rendering.benchmark import measure
+    from nav_eval.cache import get_cache_folder
     from nav_eval.simulator.rendering.device import Device
+    from nav_eval.simulator.rendering.throughput import measure
 
     given = None if poses is None else _read_poses(poses, steps)
     figures = measure(
         scene,
-        lens=_lens(sensors, size, hfov),
+        lens=_make_lens(sensors, size, hfov),
         steps=steps or DEFAULT_STEPS,
         poses=given,
-        cache=cache_folder(),
+        cache=get_cache_folder(),
         device=Device.open(device),
         seed=seed,
     )
-    typer.echo(json.dumps(asdict(figures)) if as_json else _sentence(figures))
+    typer.echo(json.dumps(asdict(figures)) if as_json else _format_measurement(figures))
 
 
-def _sentence(figures: "Measurement") -> str:
+def _format_measurement(figures: "Measurement") -> str:
     return (
         f"{figures.fps:.1f} frames/s, {figures.cpu_ms_per_frame:.2f} ms CPU per frame, "
         f"{figures.triangles:,} triangles, loaded in {figures.load_s:.2f} s, {figures.rss_mb:.0f} MB resident, "
@@ -62,9 +62,9 @@ def _sentence(figures: "Measurement") -> str:
     )
 
 
-def _lens(sensors: str, size: str, hfov: float) -> "Lens":
+def _make_lens(sensors: str, size: str, hfov: float) -> "Lens":
     from nav_eval.simulator.rendering import Channel
-    from nav_eval.simulator.rendering.benchmark import Lens
+    from nav_eval.simulator.rendering.throughput import Lens
 
     known = {str(channel) for channel in Channel}
     wanted = [name.strip() for name in sensors.split(",") if name.strip()]
@@ -78,7 +78,7 @@ def _lens(sensors: str, size: str, hfov: float) -> "Lens":
 
 def _read_poses(path: Path, steps: int | None) -> "list[EyePose]":
     """The poses of a file, repeated or cut to `steps`; takes a list, or what --json printed."""
-    from nav_eval.simulator.rendering.walk import EyePose
+    from nav_eval.simulator.rendering.throughput import EyePose
 
     try:
         content = json.loads(path.read_bytes())

@@ -10,7 +10,7 @@ import typer
 from nav_eval.errors import ConfigError
 
 if TYPE_CHECKING:
-    from nav_eval.config.loader import Resolved
+    from nav_eval.config.loader import ResolvedConfig
     from nav_eval.config.schema import ConfigModel
 
 app = typer.Typer(help="Look at configurations, check them, begin new ones.", no_args_is_help=True)
@@ -41,11 +41,11 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON: config, digest, files, origins.")] = False,
 ) -> None:
     """Print NAME as nav-eval understands it, with its digest and where each value came from."""
-    from nav_eval.config import resolve, showing
+    from nav_eval.config import resolve, yaml_writer
 
     resolved = resolve(name, kind=kind, overrides=overrides or ())
     _print_notes(resolved.notes)
-    typer.echo(showing.as_json(resolved) if as_json else showing.as_yaml(resolved), nl=False)
+    typer.echo(yaml_writer.as_json(resolved) if as_json else yaml_writer.as_yaml(resolved), nl=False)
 
 
 @app.command()
@@ -54,14 +54,14 @@ def validate(
     paths: Annotated[bool, typer.Option("--paths/--no-paths", help="Check that data files exist.")] = True,
 ) -> None:
     """Check every FILE; exit code 2 if one of them cannot be used."""
-    from nav_eval.config import resolve, showing
+    from nav_eval.config import resolve, yaml_writer
 
     failed = False
     for file in files:
         try:
             resolved = resolve(file)
-            _print_notes((*resolved.notes, *_checked(resolved, paths=paths)))
-            mark = showing.template_mark(resolved)
+            _print_notes((*resolved.notes, *_check_installation(resolved, paths=paths)))
+            mark = yaml_writer.format_template_mark(resolved)
             typer.echo(f"ok  {resolved.source}  {resolved.kind.name}{mark}  {resolved.digest}")
         except ConfigError as error:
             failed = True
@@ -78,32 +78,33 @@ def new(
     out: Out = None,
 ) -> None:
     """Write a commented benchmark to fill in, to configs/benchmarks/NAME.yaml."""
-    from nav_eval.config.template import new_benchmark
+    from nav_eval.config.yaml_writer import render_new_benchmark
 
-    _write(new_benchmark(name, extends=extends, task=task), out or Path("configs", "benchmarks", f"{name}.yaml"))
+    _write_file(
+        render_new_benchmark(name, extends=extends, task=task), out or Path("configs", "benchmarks", f"{name}.yaml")
+    )
 
 
 @app.command()
 def schema(kind: Annotated[KindName, typer.Argument(help="Which kind of file.")] = KindName.BENCHMARK) -> None:
     """Print the JSON Schema of a kind of file, for editors."""
-    from nav_eval.config.json_schema import file_schema
-    from nav_eval.config.kinds import KINDS
+    from nav_eval.config.file_kinds import KINDS
+    from nav_eval.config.json_schema import make_file_schema
 
-    typer.echo(json.dumps(file_schema(KINDS[kind]), indent=2, ensure_ascii=False))
+    typer.echo(json.dumps(make_file_schema(KINDS[kind]), indent=2, ensure_ascii=False))
 
 
 @app.command()
 def reference() -> None:
     """Print every key of every kind of file as Markdown: docs/reference/configuration.md."""
-    from nav_eval.config.reference import configuration_reference
+    from nav_eval.config.json_schema import render_reference
 
-    typer.echo(configuration_reference(), nl=False)
+    typer.echo(render_reference(), nl=False)
 
 
 @app.command()
 def migrate_habitat(
-    file: Annotated[Path, typer.Argument(help="A Habitat YAML: Hydra style, or the older yacs style.")],
-    out: Out = None,
+    file: Annotated[Path, typer.Argument(help="A Habitat YAML: Hydra style, or the older yacs style.")], out: Out = None
 ) -> None:
     """Turn a Habitat configuration into a benchmark of ours; what has no place in it is listed."""
     from nav_eval.config.habitat import migrate_habitat as migrate
@@ -111,14 +112,14 @@ def migrate_habitat(
     migration = migrate(file)
     for entry in migration.not_carried:
         typer.echo(f"not carried over: {entry}", err=True)
-    _write(migration.to_yaml(), out or Path("-"))
+    _write_file(migration.to_yaml(), out or Path("-"))
 
 
-def _checked(resolved: "Resolved[ConfigModel]", *, paths: bool) -> list[str]:
+def _check_installation(resolved: "ResolvedConfig[ConfigModel]", *, paths: bool) -> list[str]:
     """What only a whole installation can tell: files that are missing, benchmarks of phases."""
     from nav_eval.config.loader import check_phases
-    from nav_eval.config.paths import check_paths
     from nav_eval.config.schema import BenchmarkConfig, CompetitionConfig
+    from nav_eval.config.validation import check_paths
 
     config = resolved.config
     if isinstance(config, CompetitionConfig):
@@ -133,7 +134,7 @@ def _print_notes(notes: "tuple[str, ...]") -> None:
         typer.echo(f"note: {note}", err=True)
 
 
-def _write(text: str, out: Path) -> None:
+def _write_file(text: str, out: Path) -> None:
     if str(out) == "-":
         typer.echo(text, nl=False)
         return

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nav_eval.cli.episodes import to_printable
+
 if TYPE_CHECKING:
-    from nav_eval.evaluation.data_check import Collection
+    from nav_eval.evaluation.scene_check import CheckedDataset
 
 app = typer.Typer(no_args_is_help=True, help="Check datasets that you bring.")
 
@@ -30,34 +32,27 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Recognise the datasets in FOLDER and say what is missing or broken; exit code 1 if anything is."""
-    from nav_eval.evaluation.data_check import check_data
+    from nav_eval.evaluation.dataset_check import check_data
 
     collections = check_data(folder, scenes=scenes, everything=everything, say=lambda text: typer.echo(text, err=True))
     if as_json:
         typer.echo(json.dumps([collection.as_dict() for collection in collections], indent=2, ensure_ascii=False))
     else:
         for collection in collections:
-            _print(collection)
+            _print_collection(collection)
     raise typer.Exit(0 if all(collection.sound for collection in collections) else 1)
 
 
-def _print(collection: "Collection") -> None:
+def _print_collection(collection: "CheckedDataset") -> None:
     from rich.console import Console
 
     console = Console(soft_wrap=True, highlight=False)
     verdict = "[green]sound[/]" if collection.sound else "[red]not complete[/]"
-    console.print(f"[bold]{collection.name}[/] in {_plain(str(collection.root))}: {verdict}")
+    console.print(f"[bold]{collection.name}[/] in {to_printable(str(collection.root))}: {verdict}")
     counts = ", ".join(f"{number:,} {what}" for what, number in collection.counts.items())
     console.print(f"  {counts or 'nothing could be read'}")
     for finding in collection.findings[:_MOST_SHOWN]:
         colour = _COLOURS[finding.kind]
-        console.print(f"  [{colour}]{finding.kind}[/] {_plain(finding.path)}: {_plain(finding.text)}")
+        console.print(f"  [{colour}]{finding.kind}[/] {to_printable(finding.path)}: {to_printable(finding.text)}")
     if len(collection.findings) > _MOST_SHOWN:
         console.print(f"  and {len(collection.findings) - _MOST_SHOWN} more; --json shows all")
-
-
-def _plain(text: str) -> str:
-    """File names are strangers': no markup and no control characters reach the terminal."""
-    from rich.markup import escape
-
-    return escape("".join(letter if letter.isprintable() else "�" for letter in text))

@@ -1,11 +1,11 @@
-"""`nav-eval evaluate` and `nav-eval verify`: run a benchmark against an agent, and prove what came out."""
+"""`nav-eval evaluate`, `verify`, `collect`: run a benchmark against an agent or an expert, and prove what came out."""
 
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from nav_eval.cache import cache_folder
+from nav_eval.cache import get_cache_folder
 
 SHOWN_METRICS = 3
 """Running means beside the progress bar."""
@@ -26,18 +26,18 @@ def evaluate(
     from rich.console import Console
 
     from nav_eval.config import load_benchmark
-    from nav_eval.evaluation.generation import ensure_generated
-    from nav_eval.evaluation.orchestrator import EvaluationOrchestrator
-    from nav_eval.evaluation.terminal import print_report
+    from nav_eval.evaluation.terminal_report import print_report
+    from nav_eval.generators import ensure_generated
+    from nav_eval.orchestrator import EvaluationOrchestrator
 
     chosen = [*(overrides or []), *([f"dataset.episodes={episodes}"] if episodes else [])]
     config = load_benchmark(benchmark, overrides=chosen)
-    ensure_generated(config, cache=cache_folder(), say=lambda text: typer.echo(text, err=True))
+    ensure_generated(config, cache=get_cache_folder(), say=lambda text: typer.echo(text, err=True))
     folder = out or Path(config.output.log_dir)
-    orchestrator = EvaluationOrchestrator(cache=cache_folder(), workers=workers)
-    with progress_bar() as progress:
+    orchestrator = EvaluationOrchestrator(cache=get_cache_folder(), workers=workers)
+    with ProgressBar("episodes") as progress:
         try:
-            report = orchestrator.run_benchmark(config, agent=agent, out=folder, watcher=progress.watcher)
+            report = orchestrator.run_benchmark(config, agent=agent, out=folder, callbacks=progress.callbacks)
         except KeyboardInterrupt:
             typer.echo(f"\nInterrupted. Finished episodes are in {folder}; the same command goes on.", err=True)
             raise typer.Exit(130) from None
@@ -52,18 +52,13 @@ def verify(
     """Re-simulate RUN from its action logs and compare every number."""
     from nav_eval.evaluation.verification import verify as replay
 
-    report = replay(run, limit=first, cache=cache_folder())
+    report = replay(run, limit=first, cache=get_cache_folder())
     typer.echo(report.summary())
     raise typer.Exit(0 if report.equal else 1)
 
 
-def progress_bar(title: str = "episodes") -> "ProgressBar":
-    """A bar on stderr: how many, how long still, and how it goes."""
-    return ProgressBar(title)
-
-
 class ProgressBar:
-    """Shows a run while it goes on; give `watcher` to whoever runs it."""
+    """A bar on stderr: how many, how long still, and how it goes. Give `callbacks` to whoever runs a benchmark."""
 
     def __init__(self, title: str) -> None:
         self._title = title
@@ -80,7 +75,7 @@ class ProgressBar:
             TextColumn("{task.fields[scores]}"),
             console=Console(stderr=True),
         )
-        self._task = self._bar.add_task("episodes", total=None, scores="")
+        self._task = self._bar.add_task(self._title, total=None, scores="")
         self._bar.start()
         return self
 
@@ -88,15 +83,37 @@ class ProgressBar:
         self._bar.stop()
 
     @property
-    def watcher(self) -> Any:  # noqa: ANN401 - imported only when a run starts
-        from nav_eval.evaluation.runner import Watcher
+    def callbacks(self) -> Any:  # noqa: ANN401 - imported only when a run starts
+        from nav_eval.evaluation.runner import RunCallbacks
 
-        return Watcher(on_start=self._start, on_result=self._result)
+        return RunCallbacks(on_start=self.show, on_result=self._result)
 
-    def _start(self, done: int, total: int) -> None:
+    def show(self, done: int, total: int) -> None:
         self._bar.update(self._task, total=total, completed=done)
 
     def _result(self, _: Any, aggregator: Any) -> None:  # noqa: ANN401
         means = list(aggregator.realtime.current().items())[:SHOWN_METRICS]
         scores = "  ".join(f"{name} {running.mean:.3f}" for name, running in means)
         self._bar.update(self._task, advance=1, scores=scores)
+
+
+def collect(
+    benchmark: Annotated[str, typer.Argument(help="Name or file of a benchmark.")],
+    out: Annotated[Path, typer.Option(help="Folder of the run; an unfinished one in it is resumed.")],
+    overrides: Annotated[list[str] | None, typer.Argument(help="key=value …", metavar="[KEY=VALUE]...")] = None,
+    episodes: Annotated[int | None, typer.Option(min=1, help="Only so many episodes.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes, each with its own simulator.")] = None,
+    expert: Annotated[
+        str, typer.Option(help="Which expert: oracle, or noisy_oracle?skill=0.9&seed=1 for mistakes to recover from.")
+    ] = "oracle",
+) -> None:
+    """Let the expert play BENCHMARK. It draws no pictures: `nav-eval export` makes them from the actions."""
+    evaluate(
+        benchmark=benchmark,
+        agent=f"baseline:{expert}",
+        overrides=overrides,
+        out=out,
+        workers=workers,
+        episodes=episodes,
+    )
+    typer.echo(f"Make a dataset of the good ones: nav-eval export {out} --format lerobot-v3 --where success --out …")

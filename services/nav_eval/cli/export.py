@@ -1,9 +1,15 @@
-"""`nav-eval export`: a run as a dataset that other libraries load."""
+"""`nav-eval export`: the trajectories of a run in another format."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from nav_eval.cli.evaluate import ProgressBar
+from nav_eval.cli.replay import split_names
+
+if TYPE_CHECKING:
+    pass
 
 
 def export(
@@ -25,47 +31,16 @@ def export(
     """Write the trajectories of RUN in another format; pictures are made again from its action log."""
     from nav_eval.evaluation.export import export_run
 
-    with _Bar() as bar:
+    with ProgressBar("steps") as bar:  # episodes differ in length
         done = export_run(
             run,
             form=form,
             out=out,
             where=where,
-            sensors=_names(sensors),
+            sensors=split_names(sensors),
             limit=episodes,
             fps=fps,
             name=name,
-            on_progress=bar.show,
+            on_progress=lambda progress: bar.show(progress.steps, progress.of_steps),
         )
     typer.echo(f"{done.episodes} episodes, {done.steps} steps: {out}")
-
-
-def _names(text: str | None) -> list[str] | None:
-    if text is None:
-        return None
-    return [] if text.strip() in ("", "none") else [name.strip() for name in text.split(",")]
-
-
-class _Bar:
-    """Steps on stderr, because episodes differ in length."""
-
-    def __enter__(self) -> "_Bar":
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        self._bar = Progress(
-            TextColumn("[bold]steps"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-        )
-        self._task = self._bar.add_task("steps", total=None)
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
-
-    def show(self, progress: Any) -> None:  # noqa: ANN401 - imported only when an export starts
-        self._bar.update(self._task, total=progress.of_steps, completed=progress.steps)

@@ -1,14 +1,14 @@
-"""`nav-eval replay`: look at one episode of a run, step by step."""
+"""`nav-eval replay`: a run again from its action log, to be looked at."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nav_eval.cache import cache_folder
+from nav_eval.cache import get_cache_folder
 
 if TYPE_CHECKING:
-    from nav_eval.evaluation.replay.studio import Studio
+    from nav_eval.replay.builder import Studio
 
 SHOWN_METRICS = 4
 
@@ -30,30 +30,32 @@ def replay(
     language: Annotated[str, typer.Option(help="Language of the page: en or zh.")] = "en",
 ) -> None:
     """Play an episode of RUN again from its action log; writes <episode>.html unless told otherwise."""
-    from nav_eval.evaluation.replay import artifacts, page
-    from nav_eval.evaluation.replay.film import PictureSize
-    from nav_eval.evaluation.replay.model import encode_replay
-    from nav_eval.evaluation.replay.studio import Studio
-    from nav_eval.evaluation.replay.video import check_video
     from nav_eval.evaluation.report import write_atomically
+    from nav_eval.evaluation.run_folder import make_file_name
+    from nav_eval.replay import drawings, page
+    from nav_eval.replay.builder import Studio
+    from nav_eval.replay.model import encode_replay
+    from nav_eval.replay.video import PictureSize, check_video
 
-    page.words_of(language)
+    page.get_words(language)
     if mp4:
         check_video()
-    studio = Studio(run, cache=cache_folder(), sensors=_names(sensors), size=PictureSize(side=size, quality=quality))
+    studio = Studio(
+        run, cache=get_cache_folder(), sensors=split_names(sensors), size=PictureSize(side=size, quality=quality)
+    )
     if episode is None:
-        _list(studio, run)
+        _print_episodes(studio, run)
         return
     if not (html or mp4 or map_file or json):
-        html = Path(f"{artifacts.file_name(episode)}.html")
+        html = Path(f"{make_file_name(episode)}.html")
     with studio:
         made = studio.replay(episode)
         for difference in made.differences:
             typer.echo(f"Differs from the run: {difference}", err=True)
         if map_file:
-            artifacts.write_map(map_file, made)
+            drawings.write_map(map_file, made)
         if mp4:
-            artifacts.write_replay_video(mp4, made, studio, fps=fps)
+            drawings.write_replay_video(mp4, made, studio, fps=fps)
         if html or json:
             made = studio.with_views(made)
         if html:
@@ -64,21 +66,23 @@ def replay(
         typer.echo(f"{path} ({path.stat().st_size / 1e6:.1f} MB, {made.last_step} steps)")
 
 
-def _names(sensors: str | None) -> list[str] | None:
+def split_names(sensors: str | None) -> list[str] | None:
     if sensors is None:
         return None
     return [name.strip() for name in sensors.split(",") if name.strip() and name.strip() != "none"]
 
 
-def _list(studio: "Studio", run: Path) -> None:
+def _print_episodes(studio: "Studio", run: Path) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    from nav_eval.evaluation.terminal import headline_metrics, number
+    from nav_eval.evaluation.terminal_report import choose_headline_metrics, format_number
 
     results = list(studio.results.values())
-    metrics = headline_metrics(dict.fromkeys(name for result in results for name in result.metrics), SHOWN_METRICS)
+    metrics = choose_headline_metrics(
+        dict.fromkeys(name for result in results for name in result.metrics), SHOWN_METRICS
+    )
     table = Table(title=Text(f"Episodes of {run}"), title_justify="left")
     for column in ("episode", "status", "steps", *metrics):
         is_text = column in ("episode", "status")
@@ -86,7 +90,7 @@ def _list(studio: "Studio", run: Path) -> None:
             Text(column), justify="left" if is_text else "right", overflow="fold" if is_text else "ellipsis"
         )
     for result in results:
-        values = [number(result.metrics.get(name)) for name in metrics]
+        values = [format_number(result.metrics.get(name)) for name in metrics]
         table.add_row(Text(result.episode_id), Text(result.cause or str(result.status)), str(result.num_steps), *values)
     Console().print(table)
     typer.echo(f"Look at one: nav-eval replay {run} --episode ID")

@@ -1,4 +1,4 @@
-"""`nav-eval score`: recompute a board row from raw quantities."""
+"""`nav-eval score`: scores recomputed from raw quantities, without a simulator."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from nav_eval.errors import NavEvalError
-from nav_eval.metrics.lh_vln import CgtWeight, Rule, ScoringOptions
+from nav_eval.metrics.lh_vln import CgtWeight, ScoringOptions, ScoringRule
 
 
 class ScoredTask(StrEnum):
@@ -25,13 +25,15 @@ class MissingOption(NavEvalError):
     """An option that this task needs was not given."""
 
 
-Row = Mapping[str, str | float | None]
+ScoreRow = Mapping[str, str | float | None]
 
 
 def score(
     file: Annotated[Path, typer.Argument(help="JSON lines (vln, lh_vln) or a prediction file (localization).")],
     task: Annotated[ScoredTask, typer.Option(help="What the file holds.")],
-    rule: Annotated[Rule, typer.Option(help="LH-VLN: the printed formulas or the published code.")] = Rule.DOCUMENTED,
+    rule: Annotated[
+        ScoringRule, typer.Option(help="LH-VLN: the printed formulas or the published code.")
+    ] = ScoringRule.DOCUMENTED,
     cgt_weight: Annotated[CgtWeight, typer.Option(help="LH-VLN: what CGT weighs sub-tasks by.")] = CgtWeight.STEPS,
     success_distance: Annotated[float, typer.Option(help="LH-VLN: D_s of TAR, metres.", min=0.0)] = 1.0,
     ground_truth: Annotated[Path | None, typer.Option(help="Localization: the annotation file.")] = None,
@@ -43,42 +45,44 @@ def score(
     """Score FILE without a simulator."""
     options = ScoringOptions(rule=rule, cgt_weight=cgt_weight, success_distance=success_distance)
     if per_episode:
-        for row in _rows(file, task, options=options, ground_truth=ground_truth):
+        for row in _compute_rows(file, task, options=options, ground_truth=ground_truth):
             typer.echo(json.dumps(row, allow_nan=False))
         return
-    scores = _means(file, task, options=options, ground_truth=ground_truth)
-    typer.echo(json.dumps(scores, allow_nan=False) if as_json else _table(scores))
+    scores = _compute_means(file, task, options=options, ground_truth=ground_truth)
+    typer.echo(json.dumps(scores, allow_nan=False) if as_json else _format_table(scores))
 
 
-def _means(file: Path, task: ScoredTask, *, options: ScoringOptions, ground_truth: Path | None) -> Row:
-    from nav_eval.evaluation.scoring import localization, long_horizon, single_goal
+def _compute_means(file: Path, task: ScoredTask, *, options: ScoringOptions, ground_truth: Path | None) -> ScoreRow:
+    from nav_eval.evaluation import offline_scoring
 
     if task is ScoredTask.LH_VLN:
-        return long_horizon.score_file(file, options)
+        return offline_scoring.score_long_horizon(file, options)
     if task is ScoredTask.LOCALIZATION:
-        return localization.score_file(file, _required(ground_truth))
-    scores = single_goal.score_file(file)
+        return offline_scoring.score_localization(file, _require_ground_truth(ground_truth))
+    scores = offline_scoring.score_single_goal(file)
     for name, number in scores.left_out.items():
         typer.echo(f"nav-eval: {number} episodes have no {name}; its mean is over the others.", err=True)
     return scores.means
 
 
-def _rows(file: Path, task: ScoredTask, *, options: ScoringOptions, ground_truth: Path | None) -> Iterable[Row]:
-    from nav_eval.evaluation.scoring import localization, long_horizon, single_goal
+def _compute_rows(
+    file: Path, task: ScoredTask, *, options: ScoringOptions, ground_truth: Path | None
+) -> Iterable[ScoreRow]:
+    from nav_eval.evaluation import offline_scoring
 
     if task is ScoredTask.LH_VLN:
-        return long_horizon.score_lines(file, options)
+        return offline_scoring.score_long_horizon_lines(file, options)
     if task is ScoredTask.LOCALIZATION:
-        return localization.score_lines(file, _required(ground_truth))
-    return single_goal.score_lines(file)
+        return offline_scoring.score_localization_lines(file, _require_ground_truth(ground_truth))
+    return offline_scoring.score_single_goal_lines(file)
 
 
-def _required(ground_truth: Path | None) -> Path:
+def _require_ground_truth(ground_truth: Path | None) -> Path:
     if ground_truth is None:
         raise MissingOption("--task localization needs --ground-truth with SQA3D's annotation file.")
     return ground_truth
 
 
-def _table(scores: Row) -> str:
+def _format_table(scores: ScoreRow) -> str:
     width = max(map(len, scores))
     return "\n".join(f"{name:<{width}}  {'—' if value is None else f'{value:.4f}'}" for name, value in scores.items())

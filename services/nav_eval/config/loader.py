@@ -1,23 +1,23 @@
-"""Loading a configuration: the one way from a name or a file to a validated model."""
+"""Loading a configuration: the one way from a name or a file to a validated model, and to its digest.
 
+The digest says whether two configurations mean the same. It is made of the validated model, in which spelling, key
+order, comments, files and inheritance have vanished, as JSON with sorted keys; floats read the same everywhere.
+"""
+
+import hashlib
+import json
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypedDict, TypeVar, Unpack
+from typing import Any, Generic, TypedDict, TypeVar, Unpack
 
 from pydantic import ValidationError
 
-from nav_eval.config.digest import config_digest
-from nav_eval.config.kinds import KINDS, Kind, kind_of
-from nav_eval.config.library import SUFFIXES, Library
-from nav_eval.config.names import Names
-from nav_eval.config.origin import Layer, shown
-from nav_eval.config.overrides import from_command_line, from_environment
-from nav_eval.config.problems import described
-from nav_eval.config.reading import read_yaml
-from nav_eval.config.resolving import Resolver
+from nav_eval.config.file_kinds import BENCHMARK_SECTIONS, KINDS, ConfigKind, find_kind
+from nav_eval.config.layers import ConfigLayer, KeyPath, Origin, format_path, make_nested_layer
+from nav_eval.config.resolver import SUFFIXES, ConfigSearchPath, Resolver
 from nav_eval.config.schema import (
     BenchmarkConfig,
     CompetitionConfig,
@@ -26,7 +26,103 @@ from nav_eval.config.schema import (
     SimulatorConfig,
     TaskConfig,
 )
+from nav_eval.config.validation import describe_errors
+from nav_eval.config.yaml_reader import parse_value, read_yaml
+from nav_eval.config_model import KnownNames
 from nav_eval.errors import ConfigError
+
+#: What a benchmark says that no score depends on.
+NOT_RULES: Mapping[str, Any] = {
+    "name": True,
+    "description": True,
+    "version": True,
+    "tags": True,
+    "agent_service": True,
+    "output": True,
+    "evaluation": {"workers": True},
+    "simulator": {"rendering": {"gpu": True, "cache_mb": True, "culling": True}},
+}
+
+
+def to_canonical_json(config: ConfigModel, *, exclude: Mapping[str, Any] | None = None) -> str:
+    """The configuration as one line of JSON, the same for every way of writing it."""
+    data = config.model_dump(mode="json", exclude=dict(exclude or {}))
+    return json.dumps(
+        _normalize_zeros(data), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+
+
+def compute_config_digest(config: ConfigModel) -> str:
+    """`sha256:…` over everything that the configuration says."""
+    return _hash_text(to_canonical_json(config))
+
+
+def compute_rules_digest(benchmark: BenchmarkConfig) -> str:
+    """`sha256:…` over what can change a score: equal for runs that may be compared."""
+    return _hash_text(to_canonical_json(benchmark, exclude=NOT_RULES))
+
+
+def _hash_text(text: str) -> str:
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def _normalize_zeros(value: Any) -> Any:  # noqa: ANN401
+    """The value with one zero: −0.0 and 0.0 are equal and must be written alike."""
+    if isinstance(value, dict):
+        return {key: _normalize_zeros(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_normalize_zeros(entry) for entry in value]
+    return value + 0.0 if isinstance(value, float) else value
+
+
+ENVIRONMENT_PREFIX = "NAV_EVAL__"
+
+
+def read_environment(environ: Mapping[str, str], kind: ConfigKind) -> Iterator[ConfigLayer]:
+    """One layer per variable that speaks about a configuration of this kind, in a fixed order."""
+    for name in sorted(environ):
+        if not name.startswith(ENVIRONMENT_PREFIX):
+            continue
+        path = _parse_path(
+            name.removeprefix(ENVIRONMENT_PREFIX).lower().split("__"), source := f"environment variable {name}"
+        )
+        if _is_addressed_to(kind, path):
+            yield _make_layer(_to_relative(path, kind), environ[name], source)
+
+
+def parse_overrides(overrides: Sequence[str], kind: ConfigKind) -> Iterator[ConfigLayer]:
+    """One layer per `key=value`, in the order given."""
+    for text in overrides:
+        key, equals, value = text.partition("=")
+        source = f"override '{text}'"
+        if not equals:
+            raise ConfigError(f"{source} has no '='; write key=value, e.g. evaluation.max_steps=100.")
+        yield _make_layer(_to_relative(_parse_path(key.strip().split("."), source), kind), value, source)
+
+
+def _make_layer(path: KeyPath, value: str, source: str) -> ConfigLayer:
+    if not path:
+        raise ConfigError(f"{source} names no key; write e.g. evaluation.max_steps=100.")
+    return make_nested_layer(path, parse_value(value, source=source), Origin(source))
+
+
+def _parse_path(parts: list[str], source: str) -> KeyPath:
+    if not all(parts):
+        raise ConfigError(f"{source} has an empty part in its key; write e.g. evaluation.max_steps=100.")
+    return tuple(int(part) if part.isdigit() and len(part) < 10 else part for part in parts)
+
+
+def _is_addressed_to(kind: ConfigKind, path: KeyPath) -> bool:
+    """Variables are addressed from the top of a benchmark; other kinds listen to their own key."""
+    if path[0] in kind.keys:
+        return True
+    others = {key for other in KINDS.values() for key in other.keys} - BENCHMARK_SECTIONS
+    return kind.name == "benchmark" and path[0] not in others
+
+
+def _to_relative(path: KeyPath, kind: ConfigKind) -> KeyPath:
+    return path[1:] if path and path[0] in kind.keys else path
+
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +130,7 @@ M = TypeVar("M", bound=ConfigModel)
 Search = Sequence[Path | str]
 
 
-class Options(TypedDict, total=False):
+class LoadOptions(TypedDict, total=False):
     """What every way of loading takes."""
 
     overrides: Sequence[str]
@@ -43,24 +139,24 @@ class Options(TypedDict, total=False):
     """Where `NAV_EVAL__…` variables are read from; the process's own when not given."""
     search: Search | None
     """Configuration roots instead of `./configs`; those that come with nav-eval always follow."""
-    names: Names | None
+    names: KnownNames | None
     """The tasks, metrics, formats and backends that exist; built-in ones and plug-ins when not given."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Resolved(Generic[M]):
+class ResolvedConfig(Generic[M]):
     """A configuration, and how it came to be."""
 
     config: M
-    kind: Kind
+    kind: ConfigKind
     source: str  #: the file it was asked for
     files: tuple[str, ...]  #: every file that took part, parents first
-    layer: Layer  #: what the files and overrides said, with the origin of every value
+    layer: ConfigLayer  #: what the files and overrides said, with the origin of every value
     notes: tuple[str, ...]  #: what was understood differently from how it was written
 
     @property
     def digest(self) -> str:
-        return config_digest(self.config)
+        return compute_config_digest(self.config)
 
 
 def resolve(
@@ -70,26 +166,26 @@ def resolve(
     overrides: Sequence[str] = (),
     environ: Mapping[str, str] | None = None,
     search: Search | None = None,
-    names: Names | None = None,
-) -> Resolved[ConfigModel]:
+    names: KnownNames | None = None,
+) -> ResolvedConfig[ConfigModel]:
     """A configuration of any kind with its history; templates too. `kind` decides between equal names."""
-    library = Library.default(search)
-    which, path = _located(name_or_path, kind, library)
+    library = ConfigSearchPath.default(search)
+    which, path = _locate_file(name_or_path, kind, library)
     resolver = Resolver(library)
     layer = resolver.file(which, path)
-    layer = _overridden(layer, which, resolver, overrides, os.environ if environ is None else environ)
-    config = validated(which, layer, source=shown(path), names=names or Names.installed())
-    return Resolved(
+    layer = _apply_overrides(layer, which, resolver, overrides, os.environ if environ is None else environ)
+    config = validate_layer(which, layer, source=format_path(path), names=names or KnownNames.from_installation())
+    return ResolvedConfig(
         config=config,
         kind=which,
-        source=shown(path),
-        files=tuple(shown(file) for file in resolver.files),
+        source=format_path(path),
+        files=tuple(format_path(file) for file in resolver.files),
         layer=layer,
-        notes=(*resolver.notes, *_doubts(config)),
+        notes=(*resolver.notes, *_find_doubts(config)),
     )
 
 
-def load_benchmark(name_or_path: str | Path, **options: Unpack[Options]) -> BenchmarkConfig:
+def load_benchmark(name_or_path: str | Path, **options: Unpack[LoadOptions]) -> BenchmarkConfig:
     """A benchmark that can be run; a template is refused."""
     resolved = _load(BenchmarkConfig, "benchmark", name_or_path, options)
     if resolved.config.is_template:
@@ -100,22 +196,22 @@ def load_benchmark(name_or_path: str | Path, **options: Unpack[Options]) -> Benc
     return resolved.config
 
 
-def load_task(name_or_path: str | Path, **options: Unpack[Options]) -> TaskConfig:
+def load_task(name_or_path: str | Path, **options: Unpack[LoadOptions]) -> TaskConfig:
     """A task by itself."""
     return _load(TaskConfig, "task", name_or_path, options).config
 
 
-def load_scenario(name_or_path: str | Path, **options: Unpack[Options]) -> ScenarioConfig:
+def load_scenario(name_or_path: str | Path, **options: Unpack[LoadOptions]) -> ScenarioConfig:
     """A scenario by itself."""
     return _load(ScenarioConfig, "scenario", name_or_path, options).config
 
 
-def load_simulator(name_or_path: str | Path = "default", **options: Unpack[Options]) -> SimulatorConfig:
+def load_simulator(name_or_path: str | Path = "default", **options: Unpack[LoadOptions]) -> SimulatorConfig:
     """A simulator by itself."""
     return _load(SimulatorConfig, "simulator", name_or_path, options).config
 
 
-def load_competition(name_or_path: str | Path, **options: Unpack[Options]) -> CompetitionConfig:
+def load_competition(name_or_path: str | Path, **options: Unpack[LoadOptions]) -> CompetitionConfig:
     """A competition whose every phase has a benchmark that can be run."""
     resolved = _load(CompetitionConfig, "competition", name_or_path, options)
     check_phases(
@@ -130,11 +226,11 @@ def load_competition(name_or_path: str | Path, **options: Unpack[Options]) -> Co
 
 def check_phases(
     competition: CompetitionConfig,
-    layer: Layer,
+    layer: ConfigLayer,
     *,
     source: str,
     search: Search | None = None,
-    names: Names | None = None,
+    names: KnownNames | None = None,
 ) -> None:
     """Every phase's benchmark loads and measures what the phase ranks by."""
     for index, phase in enumerate(competition.phases):
@@ -152,15 +248,15 @@ def check_phases(
                 )
 
 
-def validated(kind: Kind, layer: Layer, *, source: str, names: Names) -> ConfigModel:
+def validate_layer(kind: ConfigKind, layer: ConfigLayer, *, source: str, names: KnownNames) -> ConfigModel:
     """The model that a layer describes, or one message about everything that is wrong with it."""
     try:
         return kind.model.model_validate(layer.tree, context={"names": names})
     except ValidationError as error:
-        raise ConfigError(described(error, layer, kind=kind.name, source=source)) from error
+        raise ConfigError(describe_errors(error, layer, kind=kind.name, source=source)) from error
 
 
-def _load(model: type[M], kind: str, name_or_path: str | Path, options: Options) -> Resolved[M]:
+def _load(model: type[M], kind: str, name_or_path: str | Path, options: LoadOptions) -> ResolvedConfig[M]:
     resolved = resolve(name_or_path, kind=kind, **options)
     assert isinstance(resolved.config, model)
     for note in resolved.notes:
@@ -168,27 +264,27 @@ def _load(model: type[M], kind: str, name_or_path: str | Path, options: Options)
     return resolved  # type: ignore[return-value]
 
 
-def _located(name_or_path: str | Path, kind: str | None, library: Library) -> tuple[Kind, Path]:
+def _locate_file(name_or_path: str | Path, kind: str | None, library: ConfigSearchPath) -> tuple[ConfigKind, Path]:
     """What is asked for: a path says its kind itself, a name may belong to several kinds."""
     text = str(name_or_path)
     is_file = text.endswith(SUFFIXES) or (not text.isidentifier() and Path(text).is_file())
     if isinstance(name_or_path, Path) or is_file:
         path = Path(text)
-        return KINDS[kind] if kind else kind_of(read_yaml(path), source=shown(path)), path
+        return KINDS[kind] if kind else find_kind(read_yaml(path), source=format_path(path)), path
     which = KINDS[kind] if kind else next(iter(library.kinds_with(text)), KINDS["benchmark"])
     return which, library.find(which, text)
 
 
-def _overridden(
-    layer: Layer, kind: Kind, resolver: Resolver, overrides: Sequence[str], environ: Mapping[str, str]
-) -> Layer:
-    for change in (*from_environment(environ, kind), *from_command_line(overrides, kind)):
+def _apply_overrides(
+    layer: ConfigLayer, kind: ConfigKind, resolver: Resolver, overrides: Sequence[str], environ: Mapping[str, str]
+) -> ConfigLayer:
+    for change in (*read_environment(environ, kind), *parse_overrides(overrides, kind)):
         source = next(iter(change.origins.values())).source
-        layer = resolver.with_references(kind, change, over=layer, source=source)
+        layer = resolver.apply_override(kind, change, over=layer, source=source)
     return layer
 
 
-def _doubts(config: ConfigModel) -> list[str]:
+def _find_doubts(config: ConfigModel) -> list[str]:
     """What is allowed but deserves a second look."""
     if not isinstance(config, BenchmarkConfig):
         return []

@@ -7,29 +7,23 @@ quaternions x, y, z, w.
 These are msgspec structs rather than dataclasses: files of 10⁵ episodes are decoded straight into
 them, validated in C. Defaults are left out of the encoding, so a field that is added later changes
 neither old files nor their digests. `gc=False`: frozen and made of plain values, they form no cycles.
+
+The decoder checks types, ranges and finiteness. Left for `check_episode` are the rules of our world: rotations are
+unit quaternions, a scene id is a place inside the scene folder, an instruction says something.
 """
 
-from typing import Annotated, Any, TypeAlias
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
-Coordinate: TypeAlias = Annotated[float, msgspec.Meta(ge=-1e6, le=1e6)]
-"""Metres. Nothing we navigate is 1000 km wide; a larger number is a mistake, and squares stay finite."""
-Vec3: TypeAlias = tuple[Coordinate, Coordinate, Coordinate]
-Quaternion: TypeAlias = tuple[float, float, float, float]
-
-IDENTITY_ROTATION: Quaternion = (0.0, 0.0, 0.0, 1.0)
+from nav_eval.dataset.json_records import RecordPlace
+from nav_eval.records.geometry import Pose, Quaternion, Vec3
 
 
 class _Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
     """What the structs of this module have in common."""
-
-
-class Pose(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
-    """Where something stands and which way it faces."""
-
-    position: Vec3
-    rotation: Quaternion = IDENTITY_ROTATION
 
 
 class Instruction(_Record, frozen=True, kw_only=True):
@@ -143,3 +137,60 @@ class Episode(_Record, frozen=True, kw_only=True):
     @property
     def subtasks(self) -> tuple[Subtask, ...]:
         return self.private.subtasks
+
+
+UNIT_TOLERANCE = 1e-3
+"""Files round to as few as five digits."""
+
+
+def check_episodes(episodes: Iterator[Episode], file: Path) -> Iterator[Episode]:
+    """The same episodes, each found sound; `file` is for the message."""
+    place = RecordPlace(file)
+    for episode in episodes:
+        check_episode(episode, place)
+        yield episode
+
+
+def check_episode(episode: Episode, place: RecordPlace) -> None:
+    """Refuse an episode that no simulator could start. Goals are checked where they are made: episodes share them."""
+    private, instruction = episode.private, episode.public.instruction
+    if not episode.public.episode_id:
+        raise place.refuse("an episode has an empty episode_id; give each its own.")
+    if instruction is not None and not instruction.text.strip():
+        raise _locate(episode, place).refuse("the instruction is empty; give a text.")
+    if not _is_unit(private.start.rotation):
+        raise _locate(episode, place).refuse(_describe_rotation("start_rotation", private.start.rotation))
+    if not is_inside(private.scene_id):
+        raise _locate(episode, place).refuse(
+            f"scene_id is {private.scene_id!r}; allowed is a path inside the scene folder, without '..'."
+        )
+
+
+def check_goals(goals: tuple[Goal, ...], place: RecordPlace) -> None:
+    """Refuse goals whose view points or cameras have no proper rotation."""
+    for goal in goals:
+        for pose in goal.view_points:
+            if not _is_unit(pose.rotation):
+                raise place.refuse(_describe_rotation("a view point's rotation", pose.rotation))
+        if goal.image is not None and not _is_unit(goal.image.pose.rotation):
+            raise place.refuse(_describe_rotation("a goal image's rotation", goal.image.pose.rotation))
+
+
+def is_inside(scene_id: str) -> bool:
+    """Whether the id stays inside the folder it will be joined to."""
+    if not scene_id or scene_id[0] in "/\\" or "\0" in scene_id:
+        return False
+    return ".." not in scene_id or ".." not in scene_id.replace("\\", "/").split("/")
+
+
+def _locate(episode: Episode, place: RecordPlace) -> RecordPlace:
+    return place.episode(episode.episode_id)
+
+
+def _is_unit(rotation: Quaternion) -> bool:
+    x, y, z, w = rotation
+    return abs(x * x + y * y + z * z + w * w - 1.0) <= 2 * UNIT_TOLERANCE
+
+
+def _describe_rotation(field: str, rotation: Quaternion) -> str:
+    return f"{field} is {list(rotation)}; allowed is a unit quaternion x, y, z, w."

@@ -8,20 +8,19 @@ puts them into a file: `.jsonl`, `.json`, or `.hdf5`, which also holds observati
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Protocol, Self, TypeAlias, overload
+from typing import Any, Literal, Protocol, Self, TypeAlias, TypeVar, overload
 
 import msgspec
 from numpy.typing import NDArray
 
-from nav_eval.dataset.episode import Vec3
+from nav_eval.dataset.action_vectors import ActionVectors
 from nav_eval.dataset.trajectory_filter import Filter, Record
-from nav_eval.dataset.vectors import ActionVectors
 from nav_eval.errors import RecordError
-from nav_eval.geometry import straight_line
-from nav_eval.randomness import subseed
+from nav_eval.randomness import derive_seed
+from nav_eval.records.geometry import Vec3, measure_distance
 
 LoggedAction: TypeAlias = str | dict[str, Any]
-"""The name alone, or `{"action": name, "action_args": {…}}`."""
+"""The name alone, or `{"action": name, "action_args": {…}}`; an answer has `poses`, seven numbers each."""
 Frames: TypeAlias = Mapping[str, NDArray[Any]]
 """The arrays of one moment, by sensor."""
 Group: TypeAlias = Literal["episode", "scene"]
@@ -77,10 +76,10 @@ class Trajectory(TrajectoryHead, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def path_length(self) -> float:
         """Metres."""
-        return sum(straight_line(a, b) for a, b in zip(self.positions, self.positions[1:], strict=False))
+        return sum(measure_distance(a, b) for a, b in zip(self.positions, self.positions[1:], strict=False))
 
 
-def task_text(head: TrajectoryHead) -> str:
+def describe_task(head: TrajectoryHead) -> str:
     """What the agent was told, in words."""
     if head.instruction:
         return head.instruction
@@ -117,9 +116,9 @@ class TrajectoryDataset(Sequence[Trajectory]):
     @classmethod
     def open(cls, path: Path) -> Self:
         """A `.jsonl`, `.json` or `.hdf5` file, or a folder of such."""
-        from nav_eval.dataset.trajectory_files import sources_at
+        pass
 
-        return cls.of(*sources_at(path))
+        return cls.of(*find_sources(path))
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -167,7 +166,7 @@ class TrajectoryDataset(Sequence[Trajectory]):
         for entry in self._entries:
             head = entry[0]
             groups.setdefault((head.scene_id or "") if by == "scene" else head.episode_id, []).append(entry)
-        drawn = sorted(groups, key=lambda name: subseed(seed, "split", by, name))
+        drawn = sorted(groups, key=lambda name: derive_seed(seed, "split", by, name))
         parts: dict[str, list[Any]] = {name: [] for name in shares}
         for group in drawn:  # to the part that is farthest below its share
             short = {name: share / total * len(self) - len(parts[name]) for name, share in shares.items()}
@@ -192,7 +191,7 @@ class TrajectoryWriter:
 
     def __init__(self, path: Path, *, vectors: ActionVectors | None = None, about: str = "nav-eval") -> None:
         """`.hdf5` needs `vectors`, how actions are written as numbers; `about` names the benchmark there."""
-        from nav_eval.dataset.trajectory_files import open_for_writing
+        pass
 
         self._final = path
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -214,3 +213,127 @@ class TrajectoryWriter:
             self._part.replace(self._final)
         else:
             self._part.unlink(missing_ok=True)
+
+
+T = TypeVar("T")
+
+SUFFIXES = (".jsonl", ".json", ".hdf5", ".h5")
+LONGEST_LINE = 256 * 2**20  #: bytes of one trajectory; a longer line is not ours
+LARGEST_DOCUMENT = 2 * 2**30  #: bytes; larger sets belong into .jsonl
+
+_HEAD = msgspec.json.Decoder(TrajectoryHead)
+_WHOLE = msgspec.json.Decoder(Trajectory)
+
+
+class JsonLinesSource:
+    """A file with a trajectory per line. Only where the lines begin is kept in memory."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def heads(self) -> Iterator[tuple[TrajectoryHead, tuple[int, int]]]:
+        try:
+            with self._path.open("rb") as file:
+                at = 0
+                for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE), b""), start=1):
+                    if line.strip():
+                        yield _decode_trajectory(_HEAD, line, f"{self._path} line {number}"), (at, len(line))
+                    at += len(line)
+        except OSError as error:
+            raise RecordError(f"Cannot read {self._path}: {error.strerror}.") from error
+
+    def load(self, key: tuple[int, int]) -> Trajectory:
+        start, length = key
+        with self._path.open("rb") as file:
+            file.seek(start)
+            return _decode_trajectory(_WHOLE, file.read(length), f"{self._path} at byte {start}")
+
+    def frames(self, key: Any) -> Iterator[Frames]:  # noqa: ANN401 - JSON holds no pictures
+        return iter(())
+
+
+class JsonDocumentSource:
+    """A file that is one list of trajectories."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        if path.stat().st_size > LARGEST_DOCUMENT:
+            raise RecordError(f"{path} is larger than {LARGEST_DOCUMENT >> 30} GB; keep as many as .jsonl.")
+        self._all = _decode_trajectory(msgspec.json.Decoder(list[Trajectory]), path.read_bytes(), str(path))
+
+    def heads(self) -> Iterator[tuple[TrajectoryHead, int]]:
+        return ((trajectory, index) for index, trajectory in enumerate(self._all))
+
+    def load(self, key: int) -> Trajectory:
+        return self._all[key]
+
+    def frames(self, key: int) -> Iterator[Frames]:
+        return iter(())
+
+
+class JsonTrajectoryFile:
+    """Writes either of the two."""
+
+    def __init__(self, path: Path, *, as_lines: bool) -> None:
+        self._file = path.open("wb")
+        self._as_lines = as_lines
+        self._separator = b"" if as_lines else b"[\n"
+
+    def write(self, trajectory: Trajectory, frames: Iterable[Frames] = ()) -> None:
+        """Frames are left out: JSON is no place for pictures."""
+        if self._as_lines:
+            self._file.write(msgspec.json.encode(trajectory) + b"\n")
+            return
+        self._file.write(self._separator + msgspec.json.encode(trajectory))
+        self._separator = b",\n"
+
+    def close(self) -> None:
+        if not self._as_lines:
+            self._file.write(b"[]" if self._separator == b"[\n" else b"\n]\n")
+        self._file.close()
+
+
+def find_sources(path: Path) -> list[TrajectorySource]:
+    """What there is to read at a path."""
+    if path.is_dir():
+        if (path / "run.json").exists():
+            raise RecordError(f"{path} is a run; open it with RunTrajectories, or export it: nav-eval export {path}.")
+        files = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES and not file.name.startswith("."))
+        if not files:
+            raise RecordError(f"{path} holds no trajectories; they are in files that end in {', '.join(SUFFIXES)}.")
+        return [_open_source(file) for file in files]
+    if not path.exists():
+        raise RecordError(f"There is no {path}.")
+    return [_open_source(path)]
+
+
+def open_for_writing(path: Path, *, form: str, vectors: ActionVectors | None, about: str) -> TrajectoryFile:
+    """A file of the form that an ending names."""
+    if form in (".hdf5", ".h5"):
+        if vectors is None:
+            raise RecordError("HDF5 holds actions as numbers; give `vectors` to the writer.")
+        from nav_eval.dataset.trajectory_hdf5 import Hdf5TrajectoryFile
+
+        return Hdf5TrajectoryFile(path, vectors=vectors, about=about)
+    if form in (".jsonl", ".json"):
+        return JsonTrajectoryFile(path, as_lines=form == ".jsonl")
+    raise RecordError(f"Trajectories cannot be written as {form!r}; allowed endings are {', '.join(SUFFIXES)}.")
+
+
+def _open_source(path: Path) -> TrajectorySource:
+    if path.suffix in (".hdf5", ".h5"):
+        from nav_eval.dataset.trajectory_hdf5 import Hdf5Source
+
+        return Hdf5Source(path)
+    if path.suffix == ".jsonl":
+        return JsonLinesSource(path)
+    if path.suffix == ".json":
+        return JsonDocumentSource(path)
+    raise RecordError(f"{path} is not a file of trajectories; allowed endings are {', '.join(SUFFIXES)}.")
+
+
+def _decode_trajectory(decoder: "msgspec.json.Decoder[T]", data: bytes, where: str) -> T:
+    try:
+        return decoder.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise RecordError(f"{where}: not a trajectory ({error}).") from error

@@ -135,7 +135,7 @@ class _Parser:
         if len(text) > LONGEST:
             raise BadFilter(f"A filter of {len(text)} characters is too long; {LONGEST} are allowed.")
         self._text = text
-        self._tokens = list(_tokens(text))
+        self._tokens = list(_split_tokens(text))
         self._next = 0
         self._depth = 0
 
@@ -146,12 +146,12 @@ class _Parser:
         return found
 
     def _any(self) -> Filter:
-        return self._joined(_OR, any, self._all)
+        return self._parse_chain(_OR, any, self._all)
 
     def _all(self) -> Filter:
-        return self._joined(_AND, all, self._one)
+        return self._parse_chain(_AND, all, self._one)
 
-    def _joined(self, signs: set[str], join: Callable[[Any], bool], part: Callable[[], Filter]) -> Filter:
+    def _parse_chain(self, signs: set[str], join: Callable[[Any], bool], part: Callable[[], Filter]) -> Filter:
         parts = [part()]
         while self._skip(signs):
             parts.append(part())
@@ -214,7 +214,7 @@ class _Parser:
         return BadFilter(f"The filter {self._text!r} {problem}, {place}. Example: success and spl >= 0.8")
 
 
-def _tokens(text: str) -> Iterator[_Token]:
+def _split_tokens(text: str) -> Iterator[_Token]:
     at = 0
     while text[at:].strip():
         match = _TOKEN.match(text, at)

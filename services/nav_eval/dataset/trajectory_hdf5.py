@@ -23,8 +23,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from nav_eval.dataset.action_vectors import STATE_NAMES, ActionVectors, compute_relative_states
 from nav_eval.dataset.trajectory import Frames, Trajectory, TrajectoryHead
-from nav_eval.dataset.vectors import STATE_NAMES, ActionVectors, relative_states
 from nav_eval.errors import RecordError
 
 FORMAT = "nav-eval/trajectories/1"
@@ -32,7 +32,7 @@ _HEAD = msgspec.json.Decoder(TrajectoryHead)
 _WHOLE = msgspec.json.Decoder(Trajectory)
 
 
-class Hdf5File:
+class Hdf5TrajectoryFile:
     """Writes trajectories into one file."""
 
     def __init__(self, path: Path, *, vectors: ActionVectors, about: str = "nav-eval", compression: int = 1) -> None:
@@ -48,7 +48,7 @@ class Hdf5File:
         demo = self._data.create_group(f"demo_{len(self._data)}")
         count = len(trajectory.actions)
         demo.attrs["num_samples"] = count
-        demo.attrs["head"] = _json_of(trajectory)
+        demo.attrs["head"] = _encode_json(trajectory)
         self._write_numbers(demo, trajectory)
         self._write_frames(demo, frames, moments=count + 1)
         self._data.attrs["total"] += count
@@ -62,16 +62,16 @@ class Hdf5File:
         self._file.close()
 
     def _write_numbers(self, demo: Any, trajectory: Trajectory) -> None:  # noqa: ANN401 - h5py has no types
-        actions = [named(entry) for entry in trajectory.actions]
+        actions = [parse_action(entry) for entry in trajectory.actions]
         width = len(self._vectors.names)
         vectors = np.array([self._vectors.encode(*action) for action in actions], np.float32).reshape(-1, width)
         demo.create_dataset("actions", data=vectors).attrs["names"] = list(self._vectors.names)
         demo.create_dataset("action_index", data=np.array([self._vectors.index(name) for name, _ in actions], np.int64))
-        demo.create_dataset("rewards", data=sparse_rewards(trajectory))
+        demo.create_dataset("rewards", data=make_sparse_rewards(trajectory))
         dones = np.zeros(len(actions), np.int64)
         dones[-1:] = 1
         demo.create_dataset("dones", data=dones)
-        states = relative_states(trajectory.positions, trajectory.yaws)
+        states = compute_relative_states(trajectory.positions, trajectory.yaws)
         demo.create_dataset("states", data=states[:-1]).attrs["names"] = list(STATE_NAMES)
         demo.create_dataset("positions", data=np.array(trajectory.positions, np.float64).reshape(-1, 3))
         demo.create_dataset("yaws", data=np.array(trajectory.yaws, np.float64))
@@ -110,11 +110,11 @@ class Hdf5Source:
     def heads(self) -> Iterator[tuple[TrajectoryHead, str]]:
         with self._open() as file:
             for name in sorted(file["data"], key=lambda demo: int(demo.removeprefix("demo_"))):
-                yield self._decoded(_HEAD, file, name), name
+                yield self._decode_head(_HEAD, file, name), name
 
     def load(self, key: str) -> Trajectory:
         with self._open() as file:
-            head: Trajectory = self._decoded(_WHOLE, file, key)
+            head: Trajectory = self._decode_head(_WHOLE, file, key)
             demo = file["data"][key]
             positions = tuple(map(tuple, demo["positions"][()].tolist()))
             return msgspec.structs.replace(head, positions=positions, yaws=tuple(demo["yaws"][()].tolist()))
@@ -132,26 +132,26 @@ class Hdf5Source:
         except OSError as error:
             raise RecordError(f"Cannot read {self._path} as HDF5: {error}.") from error
 
-    def _decoded(self, decoder: "msgspec.json.Decoder[Any]", file: Any, demo: str) -> Any:  # noqa: ANN401
+    def _decode_head(self, decoder: "msgspec.json.Decoder[Any]", file: Any, demo: str) -> Any:  # noqa: ANN401
         try:
             return decoder.decode(file["data"][demo].attrs["head"])
         except (KeyError, msgspec.MsgspecError) as error:
             raise RecordError(f"{self._path} {demo}: not a trajectory ({error}).") from error
 
 
-def named(entry: Any) -> tuple[str, dict[str, float]]:  # noqa: ANN401 - a logged action
+def parse_action(entry: Any) -> tuple[str, dict[str, float]]:  # noqa: ANN401 - a logged action
     """Name and arguments of a logged action."""
     return (entry, {}) if isinstance(entry, str) else (entry["action"], dict(entry.get("action_args") or {}))
 
 
-def sparse_rewards(trajectory: Trajectory) -> NDArray[np.float32]:
+def make_sparse_rewards(trajectory: Trajectory) -> NDArray[np.float32]:
     """1 at the end of a success, 0 everywhere else."""
     rewards = np.zeros(len(trajectory.actions), np.float32)
     rewards[-1:] = float(trajectory.success)
     return rewards
 
 
-def _json_of(trajectory: Trajectory) -> str:
+def _encode_json(trajectory: Trajectory) -> str:
     """All but the poses, which are arrays of their own."""
     return msgspec.json.encode(msgspec.structs.replace(trajectory, positions=(), yaws=())).decode()
 

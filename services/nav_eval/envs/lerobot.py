@@ -1,6 +1,6 @@
 """A benchmark as LeRobot's evaluation expects environments: `pixels`, `agent_pos`, one float vector as action.
 
-`agent_pos` and `action` are those of a LeRobot export of ours (`nav_eval.dataset.vectors`). For the Hub, an
+`agent_pos` and `action` are those of a LeRobot export of ours (`nav_eval.dataset.action_vectors`). For the Hub, an
 `env.py` with `from nav_eval.envs.lerobot import make_env` is all that is needed.
 """
 
@@ -13,11 +13,11 @@ from gymnasium import spaces
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 from numpy.typing import NDArray
 
-from nav_eval.config.schema import RgbSensor
-from nav_eval.dataset.vectors import STATE_NAMES, ActionVectors, relative_states
+from nav_eval.dataset.action_vectors import STATE_NAMES, ActionVectors, compute_relative_states
 from nav_eval.envs.env import Info, NavEnv, Observed
-from nav_eval.envs.spaces import FARTHEST
 from nav_eval.errors import ConfigError
+from nav_eval.sensors import RgbSensor
+from nav_eval.sensors.position import FARTHEST
 
 PIXELS, AGENT_POS = "pixels", "agent_pos"
 
@@ -39,7 +39,7 @@ class LeRobotCompat(gymnasium.Wrapper[Observed, NDArray[np.float32], Observed, A
         low = -self._vectors.limits
         low[self._vectors.names.index("stop")] = 0.0
         self.action_space = spaces.Box(low, self._vectors.limits, dtype=np.float32)
-        self.observation_space = spaces.Dict({PIXELS: self._pixel_space(), AGENT_POS: _pose_space()})
+        self.observation_space = spaces.Dict({PIXELS: self._pixel_space(), AGENT_POS: _make_pose_space()})
         self._max_episode_steps = base.benchmark.evaluation.max_steps
         self._poses: list[tuple[tuple[float, float, float], float]] = []
 
@@ -70,7 +70,7 @@ class LeRobotCompat(gymnasium.Wrapper[Observed, NDArray[np.float32], Observed, A
     def _seen(self, observation: Observed) -> Observed:
         pictures = {name: observation[name] for name in self._cameras}
         poses = [self._poses[0], self._pose()]
-        state = relative_states([position for position, _ in poses], [yaw for _, yaw in poses])[1]
+        state = compute_relative_states([position for position, _ in poses], [yaw for _, yaw in poses])[1]
         return {PIXELS: pictures if len(pictures) > 1 else pictures[self._cameras[0]], AGENT_POS: state}
 
     def _pose(self) -> tuple[tuple[float, float, float], float]:
@@ -97,7 +97,7 @@ def _make(env_id: str, settings: dict[str, Any]) -> "gymnasium.Env[Any, Any]":
     return LeRobotCompat(gymnasium.make(f"nav_eval.envs:{env_id}", **settings))
 
 
-def _pose_space() -> spaces.Box:
+def _make_pose_space() -> spaces.Box:
     high = np.array([FARTHEST, FARTHEST, FARTHEST, np.pi], np.float32)
     assert len(high) == len(STATE_NAMES)
     return spaces.Box(-high, high, dtype=np.float32)

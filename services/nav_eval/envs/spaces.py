@@ -4,7 +4,6 @@ Every observation has the bits that an agent would get over the wire: same dtype
 added or axis moved. Bounds are finite wherever the quantity is.
 """
 
-import math
 import operator
 import string
 from collections.abc import Mapping, Sequence
@@ -12,31 +11,17 @@ from typing import Any, Protocol
 
 import numpy as np
 from gymnasium import spaces
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from nav_eval.config.schema import (
-    BenchmarkConfig,
-    CompassSensor,
-    DepthSensor,
-    GpsSensor,
-    ImageGoalSensor,
-    ObjectGoalSensor,
-    PictureSensor,
-    PointGoalSensor,
-    PoseSensor,
-    SensorConfig,
-    TaskConfig,
-)
+from nav_eval.config.schema import BenchmarkConfig, TaskConfig
 from nav_eval.dataset.episode import Episode
 from nav_eval.errors import ConfigError
-from nav_eval.evaluation.interface import sensor_spec
-from nav_eval.simulator.actions import VELOCITY_CONTROL
+from nav_eval.sensors import TEXT, Sensor, SensorSpec
+from nav_eval.simulator.motion import VELOCITY_CONTROL
 from nav_eval.tasks import STOP, TASKS
 
-FARTHEST = 4e6
-"""Metres. Coordinates are within a million metres of zero, so nothing is farther from anything."""
-LONGEST_CATEGORIES = 1 << 20
-"""Characters of a scene's category names; no scene has as many."""
+LONGEST_TEXT = 1 << 20
+"""Characters of a text that no episode tells beforehand, such as a scene's category names; none has as many."""
 
 
 class AnyText(spaces.Text):
@@ -46,35 +31,28 @@ class AnyText(spaces.Text):
         return isinstance(x, str) and self.min_length <= len(x) <= self.max_length
 
 
-def observation_space(
+def make_observation_space(
     benchmark: BenchmarkConfig, episodes: Sequence[Episode], *, sensors: Sequence[str] | None = None
 ) -> spaces.Dict:
     """What the sensors of a benchmark deliver; only the named ones if any are named."""
     robots = sorted({benchmark.robot(episode.private.robot).name for episode in episodes})
-    chosen = _chosen(benchmark, robots[0], sensors)
+    chosen = _choose_sensors(benchmark, robots[0], sensors)
     for robot in robots[1:]:  # they may be mounted differently, not built differently
-        if _specs(_chosen(benchmark, robot, sensors)) != _specs(chosen):
+        if _list_specs(_choose_sensors(benchmark, robot, sensors)) != _list_specs(chosen):
             raise ConfigError(
                 f"The robots {robots[0]!r} and {robot!r} have different sensors; "
                 "choose the episodes of one of them, or name the sensors that both have."
             )
-    return spaces.Dict({name: sensor_space(name, config, episodes) for name, config in chosen.items()})
+    return spaces.Dict({name: make_sensor_space(name, sensor, episodes) for name, sensor in chosen.items()})
 
 
-def sensor_space(name: str, config: SensorConfig, episodes: Sequence[Episode]) -> "spaces.Space[Any]":
+def make_sensor_space(name: str, sensor: Sensor, episodes: Sequence[Episode]) -> "spaces.Space[Any]":
     """The space of one sensor."""
-    spec = sensor_spec(config)
-    if spec.dtype == "text":
-        return _text_space(config, episodes)
-    if isinstance(config, ImageGoalSensor):
-        return spaces.Box(0, 255, (*_goal_picture_size(name, config, episodes), 3), np.uint8)
-    low, high = _bounds(config, np.dtype(spec.dtype))
-    return spaces.Box(
-        np.broadcast_to(np.asarray(low, spec.dtype), spec.shape).copy(),
-        np.broadcast_to(np.asarray(high, spec.dtype), spec.shape).copy(),
-        spec.shape,
-        np.dtype(spec.dtype).type,
-    )
+    spec = sensor.fit_spec(name, episodes)
+    if spec.dtype == TEXT:
+        return _make_text_space(sensor.list_texts(episodes))
+    low, high = (_fill_shape(bound, spec) for bound in sensor.bounds)
+    return spaces.Box(low, high, spec.shape, np.dtype(spec.dtype).type)
 
 
 class ActionReader(Protocol):
@@ -109,7 +87,9 @@ class DiscreteActions:
         except TypeError:
             index = -1
         if not 0 <= index < len(self.names):
-            raise NoSuchAction(f"There is no action {action!r}; give 0 to {len(self.names) - 1}: {_listed(self.names)}")
+            raise NoSuchAction(
+                f"There is no action {action!r}; give 0 to {len(self.names) - 1}: {_list_names(self.names)}"
+            )
         return self.names[index], {}
 
     def write(self, name: str, arguments: Mapping[str, float]) -> int:
@@ -130,10 +110,7 @@ class VelocityActions:
         linear, angular, stop = vector.tolist()
         if stop > 0.5:
             return STOP, {}
-        return VELOCITY_CONTROL, {
-            "linear_velocity": linear * self._linear,
-            "angular_velocity": angular * self._angular,
-        }
+        return VELOCITY_CONTROL, {"linear_velocity": linear * self._linear, "angular_velocity": angular * self._angular}
 
     def write(self, name: str, arguments: Mapping[str, float]) -> NDArray[np.float32]:
         if name == STOP:
@@ -142,7 +119,7 @@ class VelocityActions:
         return np.clip(np.array([linear, angular, 0.0], np.float32), self.space.low, self.space.high)
 
 
-def action_reader(task: TaskConfig, *, control: str | None = None) -> ActionReader:
+def make_action_reader(task: TaskConfig, *, control: str | None = None) -> ActionReader:
     """`discrete` or `velocity` control; by default what the task has, discrete where it has both."""
     if not TASKS.get(task.type).uses_motion:
         raise ConfigError(f"The task {task.type!r} is answered, not walked: make NavEval/Localization-v0.")
@@ -154,70 +131,33 @@ def action_reader(task: TaskConfig, *, control: str | None = None) -> ActionRead
         return DiscreteActions(discrete)
     if control == "velocity" and velocity is not None:
         return VelocityActions(velocity.params)
-    raise ConfigError(f"This task has no {control!r} control; it has {_listed([a.name for a in task.actions])}")
+    raise ConfigError(f"This task has no {control!r} control; it has {_list_names([a.name for a in task.actions])}")
 
 
-def _chosen(benchmark: BenchmarkConfig, robot: str, sensors: Sequence[str] | None) -> dict[str, SensorConfig]:
+def _choose_sensors(benchmark: BenchmarkConfig, robot: str, names: Sequence[str] | None) -> dict[str, Sensor]:
     suite = benchmark.sensors(robot)
-    unknown = [name for name in sensors or () if name not in suite]
+    unknown = [name for name in names or () if name not in suite]
     if unknown:
         raise ConfigError(f"There is no sensor {unknown[0]!r} on {robot!r}; it has {', '.join(suite)}.")
-    chosen = suite if sensors is None else {name: suite[name] for name in sensors}
+    chosen = suite if names is None else {name: suite[name] for name in names}
     if not chosen:
         raise ConfigError("An environment without sensors has no observations; name at least one.")
     return chosen
 
 
-def _specs(suite: Mapping[str, SensorConfig]) -> dict[str, object]:
-    return {name: sensor_spec(config) for name, config in suite.items()}
+def _list_specs(suite: Mapping[str, Sensor]) -> dict[str, SensorSpec]:
+    return {name: sensor.spec for name, sensor in suite.items()}
 
 
-def _text_space(config: SensorConfig, episodes: Sequence[Episode]) -> AnyText:
-    texts = {""}
-    if config.kind == "instruction":
-        texts |= {episode.instruction.text for episode in episodes if episode.instruction is not None}
-    elif config.kind == "objectgoal":
-        texts |= {episode.public.object_category or "" for episode in episodes}
-    known = frozenset("".join(texts)) | frozenset(string.printable)
-    longest = LONGEST_CATEGORIES if config.kind == "categories" else max(1, *map(len, texts))
+def _make_text_space(texts: set[str] | None) -> AnyText:
+    known = frozenset("".join(texts or ())) | frozenset(string.printable)
+    longest = LONGEST_TEXT if texts is None else max(1, *map(len, texts | {""}))
     return AnyText(longest, min_length=0, charset=known)
 
 
-def _goal_picture_size(name: str, config: ImageGoalSensor, episodes: Sequence[Episode]) -> tuple[int, int]:
-    stated = {(goal.image.height, goal.image.width) for e in episodes for goal in e.goals[:1] if goal.image is not None}
-    sizes = {(config.height or height, config.width or width) for height, width in stated or {(0, 0)}}
-    if len(sizes) > 1 or 0 in next(iter(sizes)):
-        raise ConfigError(
-            f"The episodes do not agree on the size of their goal pictures; set {name}.width and .height."
-        )
-    return sizes.pop()
+def _fill_shape(bound: ArrayLike, spec: SensorSpec) -> NDArray[Any]:
+    return np.broadcast_to(np.asarray(bound, spec.dtype), spec.shape).copy()
 
 
-def _bounds(config: SensorConfig, dtype: "np.dtype[Any]") -> tuple[Any, Any]:  # noqa: PLR0911 - one line per kind
-    """Least and greatest readings, by element where they differ."""
-    if isinstance(config, DepthSensor):
-        return (0.0, 1.0) if config.normalize else (config.min_depth, config.max_depth)
-    if isinstance(config, PictureSensor):
-        return 0, np.iinfo(dtype).max
-    if isinstance(config, ObjectGoalSensor):
-        return 0, np.iinfo(dtype).max
-    if isinstance(config, CompassSensor):
-        return (-1.0, 1.0) if config.type == "vector" else (-math.pi, math.pi)
-    if isinstance(config, PoseSensor):
-        high = [1.0] * 3 + [FARTHEST] if config.rotation == "matrix" else [FARTHEST] * 3 + [1.0] * 4
-        return np.negative(high), high
-    if isinstance(config, GpsSensor):
-        return _place_bounds(config.dimensionality, polar=config.coordinate_system == "spherical")
-    assert isinstance(config, PointGoalSensor)
-    return _place_bounds(config.dimensionality, polar=config.goal_format == "polar")
-
-
-def _place_bounds(dimensions: int, *, polar: bool) -> tuple[Any, Any]:
-    if not polar:
-        return -FARTHEST, FARTHEST
-    angles = [math.pi, math.pi / 2][: dimensions - 1]
-    return [0.0, *(-angle for angle in angles)], [FARTHEST, *angles]
-
-
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     return f"{', '.join(names)}."

@@ -1,27 +1,46 @@
-"""One episode: the agent decides, the simulator moves, the task keeps the score.
+"""One episode: the agent decides, an `EpisodePlay` carries it out and keeps the score.
 
 An agent's fault ends its episode there; the episode is scored as it stands. A fault of ours marks it
 `infrastructure`: it is not scored, and whoever runs the benchmark tries it again.
+
+Pictures are drawn where the agent reads them: the session offers its buffers (the slot of shared memory that the
+next request names), and the renderer writes into those. Only the first picture of an episode is copied there,
+because it is drawn before the agent is asked to begin.
+
+`make_task_interface` says what a benchmark offers to agents, `open_agent` connects the one of a run.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
-from nav_eval.agents.client import AgentClient, EpisodeSession
-from nav_eval.agents.failures import AgentFailure, ProtocolError
-from nav_eval.agents.messages import ANSWER, Action, Array, EndStatus, Observation, Outcome
-from nav_eval.causes import Cause
+from nav_eval.agents.addresses import connect
+from nav_eval.agents.baselines import BaselineContext, make_baseline
+from nav_eval.agents.client import AgentClient, ClientSettings, EpisodeSession
+from nav_eval.agents.failures import EpisodeFailure, ProtocolError, get_cause
+from nav_eval.agents.local_client import LocalAgentClient
+from nav_eval.agents.messages import (
+    ANSWER,
+    Action,
+    ActionSpec,
+    Array,
+    EndStatus,
+    EpisodeEnd,
+    Observation,
+    TaskInterface,
+)
+from nav_eval.config.schema import AgentServiceConfig, BenchmarkConfig, TaskConfig
 from nav_eval.dataset.episode import Episode
+from nav_eval.dataset.loader import TaskDataset
 from nav_eval.errors import NavEvalError, RecordError
-from nav_eval.evaluation.action_log import ActionLog
-from nav_eval.evaluation.results import EpisodeResult, EpisodeStatus
-from nav_eval.simulator.base import Observations, Simulator
-from nav_eval.simulator.motion import ActionRefused
-from nav_eval.simulator.sensors import TextValue
-from nav_eval.tasks import Moved, Progress, Task
-from nav_eval.tasks.localization import LocalizationProgress
+from nav_eval.play import EpisodePlay
+from nav_eval.records.results import Cause, EpisodeResult, EpisodeStatus
+from nav_eval.sensors import TextValue
+from nav_eval.simulator.base import Simulator
+from nav_eval.simulator.motion import VELOCITY_CONTROL, ActionRefused
+from nav_eval.tasks import TASKS, Task
 
 
 class EpisodeExecutor:
@@ -38,73 +57,40 @@ class EpisodeExecutor:
         """The result of one episode, whatever happens in it."""
         clock = _Clock()
         try:
-            play = _Play(self._simulator, self._client, clock, wants_between=self._wants_between)
-            play.begin(episode, self._task)
+            with clock.measure("simulator"):
+                sensors = self._client.task.sensors
+                play = EpisodePlay(episode, task=self._task, simulator=self._simulator, sensors=sensors)
         except NavEvalError as error:
-            return _never_began(episode, cause=_cause_of(error), detail=str(error), clock=clock)
-        return self._result(play, play.to_the_end(), clock)
+            return _make_unplayed_result(episode, error, clock)
+        return _make_result(play, self._play(play, clock), clock)
 
-    @staticmethod
-    def _result(play: "_Play", failure: NavEvalError | None, clock: "_Clock") -> EpisodeResult:
-        worth = play.progress.result()
-        episode = play.episode
-        cause = None if failure is None else _cause_of(failure)
-        return EpisodeResult(
-            episode_id=episode.episode_id,
-            scene_id=episode.scene_id,
-            status=_status(cause),
-            cause=cause,
-            detail=None if failure is None else str(failure),
-            metrics=dict(worth.metrics),
-            num_steps=worth.steps,
-            subtasks=worth.subtasks,
-            shortest_path_length=episode.private.shortest_path_length,
-            instruction_length=_words(episode),
-            trajectory=tuple(play.log.trajectory),
-            actions=tuple(play.log.actions),
-            action_digest=play.log.digest,
-            randomization=play.randomization,
-            timing=clock.spent(),
-        )
-
-
-class _Play:
-    """One episode under way."""
-
-    episode: Episode
-    progress: Progress
-    log: ActionLog
-
-    def __init__(self, simulator: Simulator, client: AgentClient, clock: "_Clock", *, wants_between: bool) -> None:
-        self._simulator, self._client, self._clock = simulator, client, clock
-        self._wants_between = wants_between
-
-    def begin(self, episode: Episode, task: Task) -> None:
-        """Everything up to the first observation, which costs the agent nothing."""
-        with self._clock.measure("simulator"):
-            first = self._simulator.reset(episode, sensors=self._client.task.sensors)
-        self.episode = self._simulator.episode
-        self.progress = task.start(self.episode, self._simulator.ground)
-        self.log = ActionLog(episode.episode_id, self._simulator.get_agent_state())
-        self.randomization = self._simulator.randomization
-        self._observation = self._packed(first, ())
-
-    def to_the_end(self) -> NavEvalError | None:
+    def _play(self, play: EpisodePlay, clock: "_Clock") -> NavEvalError | None:
         """Play until the task says that it is over; returns what went wrong, if anything."""
         try:
-            with self._clock.measure("agent"):
-                session = self._client.open_episode(self.episode.public)
-        except AgentFailure as refused:
+            with clock.measure("agent"):
+                session = self._client.open_episode(play.episode.public)
+        except EpisodeFailure as refused:
             return refused
-        failure = self._loop(session)
-        session.end(_farewell(failure, self.progress.steps))
+        dialogue = _Dialogue(play, session, clock, wants_between=self._wants_between)
+        failure = dialogue.run()
+        session.end(_make_end(failure, play.progress.steps))
         return failure
 
-    def _loop(self, session: EpisodeSession) -> NavEvalError | None:
+
+class _Dialogue:
+    """Observations one way and actions the other, for one episode."""
+
+    def __init__(self, play: EpisodePlay, session: EpisodeSession, clock: "_Clock", *, wants_between: bool) -> None:
+        self._play, self._session, self._clock = play, session, clock
+        self._wants_between = wants_between
+        self._observation = _make_observation(play)
+
+    def run(self) -> NavEvalError | None:
+        """Ask and obey until the episode is over; returns what went wrong, if anything."""
         try:
-            while not self.progress.over:
+            while not self._play.is_over:
                 with self._clock.measure("agent"):
-                    actions = session.act(self._observation)
+                    actions = self._session.act(self._observation)
                 self._perform(actions)
         except NavEvalError as error:
             return error
@@ -114,42 +100,39 @@ class _Play:
         """Carry out the actions of one reply; look again unless the episode is over."""
         between: list[Observation] = []
         for index, action in enumerate(actions):
-            self._carry_out(action)
-            if self.progress.over:
+            self._apply(action)
+            if self._play.is_over:
                 return
             if self._wants_between and index < len(actions) - 1:
-                between.append(self._look(()))
+                between.append(self._look())
         self._observation = self._look(tuple(between))
 
-    def _carry_out(self, action: Action) -> None:
-        if action.name == ANSWER and isinstance(self.progress, LocalizationProgress):
-            self._answer(self.progress, action)
-            return
+    def _apply(self, action: Action) -> None:
         try:
-            state = self._simulator.act(action.name, action.arguments)
-        except ActionRefused as refusal:
-            raise ProtocolError(str(refusal)) from refusal
-        self.log.append(action.name, action.arguments, state)
-        moved = Moved(action=action.name, position=state.position, collided=state.collided, seconds=self._clock.lap())
-        self.progress.advance(moved)
-
-    def _answer(self, progress: LocalizationProgress, action: Action) -> None:
-        self.log.answer(action.poses)
-        try:
-            progress.answer(
-                positions=[pose.position for pose in action.poses], rotations=[pose.rotation for pose in action.poses]
-            )
-        except RecordError as refusal:
+            self._play.apply(action, seconds=self._clock.lap())
+        except (ActionRefused, RecordError) as refusal:
             raise ProtocolError(str(refusal)) from refusal
 
-    def _look(self, between: tuple[Observation, ...]) -> Observation:
+    def _look(self, between: tuple[Observation, ...] = ()) -> Observation:
         with self._clock.measure("simulator"):
-            return self._packed(self._simulator.observe(), between)
+            self._play.observe(out=self._choose_buffers())
+        return _make_observation(self._play, between)
 
-    def _packed(self, observations: Observations, between: tuple[Observation, ...]) -> Observation:
-        arrays: dict[str, Array] = {name: v for name, v in observations.items() if isinstance(v, np.ndarray)}
-        texts = {name: value.text for name, value in observations.items() if isinstance(value, TextValue)}
-        return Observation(step=self.progress.steps, sensors=arrays, texts=texts, between=between)
+    def _choose_buffers(self) -> dict[str, Array]:
+        """The session's arrays that this robot's pictures fit into: others may have cameras of another size."""
+        seen = self._play.observations
+        return {name: array for name, array in self._session.buffers().items() if _is_alike(array, seen.get(name))}
+
+
+def _is_alike(buffer: Array, reading: object) -> bool:
+    return isinstance(reading, np.ndarray) and reading.shape == buffer.shape and reading.dtype == buffer.dtype
+
+
+def _make_observation(play: EpisodePlay, between: tuple[Observation, ...] = ()) -> Observation:
+    """What was sensed last, in the words of the protocol."""
+    arrays: dict[str, Array] = {name: v for name, v in play.observations.items() if isinstance(v, np.ndarray)}
+    texts = {name: value.text for name, value in play.observations.items() if isinstance(value, TextValue)}
+    return Observation(step=play.progress.steps, sensors=arrays, texts=texts, between=between)
 
 
 class _Clock:
@@ -159,35 +142,24 @@ class _Clock:
         self._began = self._last = time.monotonic()
         self._by_use: dict[str, float] = {}
 
-    def measure(self, use: str) -> "_Measure":
-        return _Measure(self._by_use, use)
+    @contextmanager
+    def measure(self, use: str) -> Iterator[None]:
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self._by_use[use] = self._by_use.get(use, 0.0) + time.monotonic() - began
 
     def lap(self) -> float:
         """Seconds since the last lap."""
         before, self._last = self._last, time.monotonic()
         return self._last - before
 
-    def spent(self) -> dict[str, float]:
+    def to_timing(self) -> dict[str, float]:
         return {**self._by_use, "total": time.monotonic() - self._began}
 
 
-class _Measure:
-    def __init__(self, by_use: dict[str, float], use: str) -> None:
-        self._by_use, self._use = by_use, use
-
-    def __enter__(self) -> None:
-        self._began = time.monotonic()
-
-    def __exit__(self, *_: object) -> None:
-        self._by_use[self._use] = self._by_use.get(self._use, 0.0) + time.monotonic() - self._began
-
-
-def _cause_of(error: NavEvalError) -> Cause:
-    """An agent's failure names its cause; anything else that stops an episode is ours."""
-    return error.cause if isinstance(error, AgentFailure) else Cause.INFRASTRUCTURE
-
-
-def _status(cause: Cause | None) -> EpisodeStatus:
+def _get_status(cause: Cause | None) -> EpisodeStatus:
     if cause is None:
         return EpisodeStatus.COMPLETED
     if cause is Cause.AGENT_TIMEOUT:
@@ -195,27 +167,107 @@ def _status(cause: Cause | None) -> EpisodeStatus:
     return EpisodeStatus.CANCELLED if cause is Cause.CANCELLED else EpisodeStatus.FAILED
 
 
-def _farewell(failure: NavEvalError | None, steps: int) -> Outcome:
+def _make_end(failure: NavEvalError | None, steps: int) -> EpisodeEnd:
     """What the agent is told: never its scores."""
     if failure is None:
-        return Outcome(steps=steps)
-    is_theirs = isinstance(failure, AgentFailure) and not failure.cause.is_ours
+        return EpisodeEnd(steps=steps)
+    is_theirs = not get_cause(failure).is_ours
     status = EndStatus.FAILED if is_theirs else EndStatus.CANCELLED
-    return Outcome(status=status, steps=steps, reason=str(failure) if is_theirs else "")
+    return EpisodeEnd(status=status, steps=steps, reason=str(failure) if is_theirs else "")
 
 
-def _never_began(episode: Episode, *, cause: Cause, detail: str, clock: _Clock) -> EpisodeResult:
+def _make_result(play: EpisodePlay, failure: NavEvalError | None, clock: _Clock) -> EpisodeResult:
+    worth = play.progress.result()
+    episode = play.episode
+    cause = None if failure is None else get_cause(failure)
     return EpisodeResult(
         episode_id=episode.episode_id,
         scene_id=episode.scene_id,
-        status=_status(cause),
+        status=_get_status(cause),
         cause=cause,
-        detail=detail,
-        metrics={},
-        num_steps=0,
-        timing=clock.spent(),
+        detail=None if failure is None else str(failure),
+        metrics=dict(worth.metrics),
+        num_steps=worth.steps,
+        subtasks=worth.subtasks,
+        shortest_path_length=episode.private.shortest_path_length,
+        instruction_length=_count_words(episode),
+        trajectory=play.log.trajectory,
+        actions=tuple(play.log.actions),
+        action_digest=play.log.digest,
+        randomization=play.randomization,
+        timing=clock.to_timing(),
     )
 
 
-def _words(episode: Episode) -> int | None:
+def _make_unplayed_result(episode: Episode, error: NavEvalError, clock: _Clock) -> EpisodeResult:
+    """The result of an episode that never began."""
+    cause = get_cause(error)
+    return EpisodeResult(
+        episode_id=episode.episode_id,
+        scene_id=episode.scene_id,
+        status=_get_status(cause),
+        cause=cause,
+        detail=str(error),
+        metrics={},
+        num_steps=0,
+        timing=clock.to_timing(),
+    )
+
+
+def _count_words(episode: Episode) -> int | None:
     return None if episode.instruction is None else len(episode.instruction.text.split())
+
+
+def make_task_interface(benchmark: BenchmarkConfig, *, robot: str | None = None) -> TaskInterface:
+    """The task as an agent is told about it."""
+    return TaskInterface(
+        name=benchmark.task.type,
+        sensors={name: sensor.spec for name, sensor in benchmark.sensors(robot).items()},
+        actions=_list_actions(benchmark.task),
+        max_steps=benchmark.evaluation.max_steps,
+    )
+
+
+def make_client_settings(benchmark: BenchmarkConfig) -> ClientSettings:
+    """How patient a benchmark is."""
+    evaluation, service = benchmark.evaluation, benchmark.agent_service or AgentServiceConfig()
+    return ClientSettings(
+        connect_timeout=service.connect_timeout,
+        reset_timeout=service.reset_timeout,
+        action_timeout=evaluation.step_timeout,
+        episode_timeout=evaluation.timeout,
+        retries=evaluation.retries,
+        heartbeat_interval=service.heartbeat_interval,
+        heartbeat_timeout=service.heartbeat_timeout,
+        max_reply_bytes=service.max_message_mb << 20,
+    )
+
+
+def _list_actions(task: TaskConfig) -> Mapping[str, ActionSpec]:
+    if not TASKS.get(task.type).uses_motion:
+        return {ANSWER: ActionSpec()}
+    specs = {}
+    for action in task.actions:
+        bounds: Mapping[str, tuple[float, float]] = action.bounds if task.allow_action_args else {}
+        if action.name == VELOCITY_CONTROL:
+            fastest, quickest = action.params["max_linear_speed"], action.params["max_angular_speed"]
+            bounds = {"linear_velocity": (-fastest, fastest), "angular_velocity": (-quickest, quickest)}
+        specs[action.name] = ActionSpec(arguments=bounds)
+    return specs
+
+
+BASELINE = "baseline:"
+
+
+def open_agent(
+    address: str, benchmark: BenchmarkConfig, episodes: TaskDataset, settings: ClientSettings | None = None
+) -> AgentClient:
+    """The client of the agent at `address`; `baseline:NAME` is one of ours, in this process."""
+    settings = settings or make_client_settings(benchmark)
+    if not address.startswith(BASELINE):
+        return connect(address, settings)
+    by_id = {episode.episode_id: episode for episode in episodes}
+    context = BaselineContext(benchmark=benchmark, episodes=by_id)
+    text = address.removeprefix(BASELINE)
+    make_baseline(text, context)  # a wrong name or option is refused here, not in the first episode
+    return LocalAgentClient(lambda: make_baseline(text, context), settings)

@@ -6,24 +6,30 @@
 
 A run that was cut off is taken up again in the same folder: finished episodes stay, episodes that
 failed by our fault are played again. A folder of another run is refused.
+
+Results are read back from the folder, from its episodes.jsonl or from its results.json (`load_run`).
 """
 
+import hashlib
+import re
 import secrets
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 import nav_eval
-from nav_eval.config import BenchmarkConfig, config_digest
-from nav_eval.config.digest import rules_digest
-from nav_eval.dataset.dataset import TaskDataset
-from nav_eval.errors import RecordError
-from nav_eval.evaluation.aggregation import is_scored
-from nav_eval.evaluation.report import write_atomically
-from nav_eval.evaluation.results import EpisodeResult, encode, read_results
-from nav_eval.evaluation.runs import EPISODES_FILE
-from nav_eval.jsonl import read_document
+from nav_eval.config import BenchmarkConfig, compute_config_digest
+from nav_eval.config.loader import compute_rules_digest
+from nav_eval.dataset.loader import TaskDataset
+from nav_eval.errors import RecordError, UnknownName
+from nav_eval.evaluation.aggregation import EpisodeSet, list_metric_names
+from nav_eval.evaluation.report import ReportHeader, read_header, read_report_episodes, write_atomically
+from nav_eval.metrics.comparison import Comparison, RunScores, RunsDiffer, compare
+from nav_eval.metrics.registry import METRICS
+from nav_eval.records.results import EpisodeOutcome, EpisodeResult, encode_result, read_document, read_results
+from nav_eval.records.scoring import get_scored_value, is_higher_better, is_scored
 
 FORMAT = "nav-eval/run/1"
 MANIFEST_FILE = "run.json"
@@ -33,20 +39,18 @@ class OtherRun(RecordError):
     """The folder holds another run; give another folder."""
 
 
-class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
     """What was run."""
 
     format: str
     benchmark: str
     engine_version: str
-    config: dict[str, Any]
-    """As resolved."""
+    config: dict[str, Any]  #: as resolved
     digests: dict[str, str]
     """`config` everything, `rules` what can change a score, `episodes` the episode set, `scenes` each scene."""
     episode_ids: tuple[str, ...]
     agent: dict[str, str] = {}
-    run_seed: int = 0
-    """What domain randomisation drew from, where the scenario has no seed of its own."""
+    run_seed: int = 0  #: what domain randomisation drew from, where the scenario has no seed of its own
 
     @property
     def identity(self) -> tuple[str, ...]:
@@ -54,17 +58,17 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         return (self.engine_version, self.digests["rules"], self.digests["episodes"])
 
 
-def manifest_of(
+def make_manifest(
     benchmark: BenchmarkConfig, episodes: TaskDataset, *, agent: dict[str, str], run_seed: int = 0
-) -> Manifest:
-    return Manifest(
+) -> RunManifest:
+    return RunManifest(
         format=FORMAT,
         benchmark=benchmark.name,
         engine_version=nav_eval.__version__,
         config=benchmark.model_dump(mode="json"),
         digests={
-            "config": config_digest(benchmark),
-            "rules": rules_digest(benchmark),
+            "config": compute_config_digest(benchmark),
+            "rules": compute_rules_digest(benchmark),
             "episodes": f"sha256:{episodes.digest}",
         },
         episode_ids=episodes.episode_ids,
@@ -83,7 +87,7 @@ class RunFolder:
     def episodes_file(self) -> Path:
         return self.path / EPISODES_FILE
 
-    def begin(self, manifest: Manifest) -> list[EpisodeResult]:
+    def begin(self, manifest: RunManifest) -> list[EpisodeResult]:
         """Claim the folder for this run; returns what is finished already."""
         file = self.path / MANIFEST_FILE
         if not file.exists():
@@ -98,10 +102,10 @@ class RunFolder:
                 f"{self.path} holds another run ({known.benchmark}, other rules, episodes or engine); "
                 "give another --out folder, or remove this one."
             )
-        return self._finished()
+        return self._keep_finished()
 
-    def manifest(self) -> Manifest:
-        return read_document(self.path / MANIFEST_FILE, Manifest)
+    def manifest(self) -> RunManifest:
+        return read_document(self.path / MANIFEST_FILE, RunManifest)
 
     def run_seed(self, benchmark: BenchmarkConfig) -> int:
         """The seed of the run in this folder, or of a new one: drawn if the scenario wants one and has none."""
@@ -113,12 +117,112 @@ class RunFolder:
     def results(self) -> list[EpisodeResult]:
         return list(read_results(self.episodes_file, EpisodeResult)) if self.episodes_file.exists() else []
 
-    def _finished(self) -> list[EpisodeResult]:
+    def _keep_finished(self) -> list[EpisodeResult]:
         """Keep what counts; what failed by our fault is forgotten and played again."""
         if not self.episodes_file.exists():
             return []
         whole = [line for line in self.episodes_file.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
         write_atomically(self.episodes_file, b"".join(whole))
         finished = [result for result in self.results() if is_scored(result)]
-        write_atomically(self.episodes_file, b"".join(encode(result) + b"\n" for result in finished))
+        write_atomically(self.episodes_file, b"".join(encode_result(result) + b"\n" for result in finished))
         return finished
+
+
+EPISODES_FILE = "episodes.jsonl"
+REPORT_FILE = "results.json"
+
+
+class RunResults(NamedTuple):
+    """The results of one run, as they lie on disk."""
+
+    name: str  #: short, for tables
+    outcomes: Sequence[EpisodeOutcome]  #: each episode once, in natural order
+    header: ReportHeader  #: what results.json says; empty where there is none
+
+
+def load_run(path: Path, kind: type[EpisodeOutcome] = EpisodeOutcome) -> RunResults:
+    """Read a run from its folder or from either of its two files."""
+    if path.is_dir():
+        report = path / REPORT_FILE
+        episodes = path / EPISODES_FILE
+        if not episodes.exists() and report.exists():
+            return load_run(report, kind)._replace(name=path.resolve().name)
+        header = read_header(report) if report.exists() else ReportHeader()
+        return _make_run(path.resolve().name, read_results(episodes, kind), header, path)
+    if path.suffix == ".json":
+        return _make_run(path.stem, read_report_episodes(path), read_header(path), path)
+    return _make_run(path.stem, read_results(path, kind), ReportHeader(), path)
+
+
+def _make_run(name: str, outcomes: Iterable[EpisodeOutcome], header: ReportHeader, path: Path) -> RunResults:
+    episodes = EpisodeSet(outcomes).to_list()
+    if not episodes:
+        raise RecordError(f"{path} holds no episodes; run `nav-eval evaluate` first.")
+    return RunResults(name, episodes, header)
+
+
+def get_metric_directions(header: ReportHeader) -> dict[str, bool]:
+    """Which metrics are better when higher: what the run says, or else what the registered metrics say."""
+    registered = {name: METRICS.get(name).higher_is_better for name in METRICS}
+    return registered | header.higher_is_better
+
+
+def get_run_scores(run: RunResults, metric: str, *, directions: Mapping[str, bool]) -> RunScores:
+    """One metric of a run, by scored episode."""
+    higher = is_higher_better(metric, directions)
+    scored = [outcome for outcome in run.outcomes if is_scored(outcome)]
+    return RunScores(
+        name=run.name,
+        values={o.episode_id: get_scored_value(o, metric, higher_is_better=higher) for o in scored},
+        scenes={o.episode_id: o.scene_id for o in scored},
+    )
+
+
+def compare_runs(
+    first: RunResults, second: RunResults, metrics: Sequence[str] | None = None, *, directions: Mapping[str, bool]
+) -> dict[str, Comparison]:
+    """Paired comparison of two runs in the metrics that both have, or in those asked for."""
+    _refuse_other_episodes(first, second)
+    for run in (first, second):
+        _refuse_unscored(run)
+    return {
+        name: compare(*(get_run_scores(run, name, directions=directions) for run in (first, second)))
+        for name in _choose_metrics(metrics, first, second)
+    }
+
+
+def _choose_metrics(asked: Sequence[str] | None, first: RunResults, second: RunResults) -> Sequence[str]:
+    theirs = set(list_metric_names(second.outcomes))
+    shared = [name for name in list_metric_names(first.outcomes) if name in theirs]
+    unknown = [name for name in asked or () if name not in shared]
+    if unknown:
+        raise UnknownName(f"The runs do not both have {unknown[0]!r}. Known: {', '.join(shared)}.")
+    return asked or shared
+
+
+def _refuse_other_episodes(first: RunResults, second: RunResults) -> None:
+    """Equal ids can still mean other episodes; the digests of the episode sets tell."""
+    ours, theirs = first.header.digests.get("episodes"), second.header.digests.get("episodes")
+    if ours is not None and theirs is not None and ours != theirs:
+        raise RunsDiffer(
+            f"{first.name} and {second.name} were run on different episode sets (digests {ours} and {theirs}). "
+            "Evaluate both on one episode set."
+        )
+
+
+def _refuse_unscored(run: RunResults) -> None:
+    """Leaving out what one run could not play would compare it on other episodes than it was given."""
+    for outcome in run.outcomes:
+        if not is_scored(outcome):
+            raise RunsDiffer(
+                f"{run.name} has no score for episode {outcome.episode_id!r} ({outcome.cause or outcome.status}). "
+                "Resume the run, so that all of its episodes are played."
+            )
+
+
+def make_file_name(episode_id: str) -> str:
+    """A file name for any id: plain ids as they are, others made plain and told apart by a digest."""
+    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", episode_id):
+        return episode_id
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "_", episode_id).strip("_")[:60]
+    return f"{plain or 'episode'}-{hashlib.sha256(episode_id.encode()).hexdigest()[:12]}"

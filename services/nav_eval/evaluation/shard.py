@@ -17,22 +17,17 @@ from pathlib import Path
 
 import msgspec
 
-from nav_eval.agents.client import AgentClient, Health
-from nav_eval.agents.description import AgentDescription
-from nav_eval.agents.settings import ClientSettings
-from nav_eval.causes import UNSCORED, Cause
+from nav_eval.agents.client import AgentClient, AgentHealth, ClientSettings
+from nav_eval.agents.messages import AgentDescription
 from nav_eval.config import BenchmarkConfig
-from nav_eval.dataset.dataset import TaskDataset
 from nav_eval.dataset.episode import Episode
-from nav_eval.evaluation.bench import Bench
-from nav_eval.evaluation.episode_manager import EpisodeManager
-from nav_eval.evaluation.episodes import load_episodes
-from nav_eval.evaluation.interface import client_settings, task_interface
-from nav_eval.evaluation.opening import open_agent
-from nav_eval.evaluation.outlet import Outlet
-from nav_eval.evaluation.results import EpisodeResult, encode
-from nav_eval.evaluation.run_folder import manifest_of
-from nav_eval.evaluation.shard_protocol import BadOrder, Ended, Played, Ready, ShardOrder, read_order
+from nav_eval.dataset.loader import TaskDataset
+from nav_eval.evaluation.episodes import EpisodeManager, load_episodes
+from nav_eval.evaluation.executor import make_client_settings, make_task_interface, open_agent
+from nav_eval.evaluation.run_folder import make_manifest
+from nav_eval.evaluation.runner import ConcurrentExecutor
+from nav_eval.evaluation.shard_protocol import BadOrder, Ended, MessageWriter, Played, Ready, ShardOrder, read_order
+from nav_eval.records.results import UNSCORED, Cause, EpisodeResult, encode_result
 from nav_eval.simulator.base import SimulatorSetup
 
 _MAYBE_GONE = frozenset({Cause.AGENT_CRASH, Cause.AGENT_OOM})
@@ -42,8 +37,8 @@ _MAYBE_GONE = frozenset({Cause.AGENT_CRASH, Cause.AGENT_OOM})
 class Shard:
     """The episodes of one order."""
 
-    def __init__(self, order: ShardOrder, benchmark: BenchmarkConfig, outlet: Outlet) -> None:
-        self._order, self._benchmark, self._outlet = order, benchmark, outlet
+    def __init__(self, order: ShardOrder, benchmark: BenchmarkConfig, writer: MessageWriter) -> None:
+        self._order, self._benchmark, self._writer = order, benchmark, writer
         self._began = time.monotonic()
         self._failed: EpisodeResult | None = None  # by our fault, as often as we may try
         self._gone: EpisodeResult | None = None  # its episode was the agent's last
@@ -53,14 +48,14 @@ class Shard:
         episodes = load_episodes(self._benchmark)
         mine = self._chosen(episodes)
         with open_agent(self._order.agent, self._benchmark, episodes, self._settings()) as client:
-            description = client.describe(task_interface(self._benchmark))
-            bench = Bench(self._setup(), client, description)
-            self._outlet.say(self._ready(description, episodes, at_once=bench.at_once))
-            self._play(bench, client, EpisodeManager(mine))
+            description = client.describe(make_task_interface(self._benchmark))
+            executor = ConcurrentExecutor(self._setup(), client, description)
+            self._writer.write(self._ready(description, episodes, at_once=executor.at_once))
+            self._play(executor, client, EpisodeManager(mine))
         last = self._gone or self._failed
         return Ended() if last is None else Ended(cause=Cause(str(last.cause)), detail=last.detail or "")
 
-    def _play(self, bench: Bench, client: AgentClient, manager: EpisodeManager) -> None:
+    def _play(self, executor: ConcurrentExecutor, client: AgentClient, manager: EpisodeManager) -> None:
         def next_episode() -> Episode | None:
             return None if self._gone is not None else manager.take(wait=True)
 
@@ -68,14 +63,14 @@ class Shard:
             if manager.finish(result):
                 self._tell(result, client)
 
-        bench.play(next_episode, emit)
+        executor.play(next_episode, emit)
 
     def _tell(self, result: EpisodeResult, client: AgentClient) -> None:
         """A result is told; a failure of ours is none, and the episode is left to somebody else."""
         if result.cause in UNSCORED:
             self._failed = self._failed or result
             return
-        self._outlet.say(Played(line=msgspec.Raw(encode(result))))
+        self._writer.write(Played(line=msgspec.Raw(encode_result(result))))
         if self._is_gone(result, client):
             self._gone = self._gone or result
 
@@ -84,11 +79,11 @@ class Shard:
         """Whether the agent cannot be asked to play the next episode; one that did not answer may never answer."""
         if result.cause == Cause.AGENT_TIMEOUT:
             return True
-        return result.cause in _MAYBE_GONE and client.health_check() is Health.UNREACHABLE
+        return result.cause in _MAYBE_GONE and client.health_check() is AgentHealth.UNREACHABLE
 
     def _ready(self, description: AgentDescription, episodes: TaskDataset, *, at_once: int) -> Ready:
         about = {**description.metadata, "name": description.name, "version": description.version}
-        manifest = manifest_of(self._benchmark, episodes, agent=about, run_seed=self._order.run_seed)
+        manifest = make_manifest(self._benchmark, episodes, agent=about, run_seed=self._order.run_seed)
         seconds = time.monotonic() - self._began
         return Ready(agent=about, at_once=at_once, seconds=seconds, digests=manifest.digests)
 
@@ -103,7 +98,7 @@ class Shard:
         return SimulatorSetup(benchmark=self._benchmark, cache=Path(self._order.cache), run_seed=self._order.run_seed)
 
     def _settings(self) -> ClientSettings:
-        settings, patience = client_settings(self._benchmark), self._order.patience
+        settings, patience = make_client_settings(self._benchmark), self._order.patience
         directory = self._order.shared_memory_dir
         return replace(
             settings,
@@ -114,18 +109,18 @@ class Shard:
         )
 
 
-def run(data: bytes, outlet: Outlet) -> int:
+def run(data: bytes, writer: MessageWriter) -> int:
     """Carry out an order; the program's exit code."""
-    return outlet.tell(lambda: Shard(*read_order(data), outlet).play())
+    return writer.run(lambda: Shard(*read_order(data), writer).play())
 
 
 def main(arguments: list[str]) -> int:
     if len(arguments) != 1:
         sys.stderr.write("usage: python -m nav_eval.evaluation.shard ORDER.json|-\n")
         return 2
-    outlet = Outlet.on_stdout()
+    writer = MessageWriter.on_stdout()
     data = sys.stdin.buffer.read() if arguments[0] == "-" else Path(arguments[0]).read_bytes()
-    return run(data, outlet)
+    return run(data, writer)
 
 
 if __name__ == "__main__":

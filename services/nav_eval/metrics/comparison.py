@@ -2,7 +2,7 @@
 
 Two runs on the same episodes are compared pair by pair: what makes an episode hard cancels out, and
 far smaller differences can be told from chance than by looking at two separate intervals. Ranks are
-shared where the episodes cannot tell entries apart. The rule is in `shared_ranks`, the formulas in
+shared where the episodes cannot tell entries apart. The rule is in `compute_shared_ranks`, the formulas in
 docs/statistics.md.
 """
 
@@ -15,8 +15,15 @@ from typing import NamedTuple
 import numpy as np
 
 from nav_eval.errors import RecordError
-from nav_eval.metrics.bootstrap import Bootstrap, FloatArray, estimate, ratio_of_sums, resampling_units
-from nav_eval.metrics.statistics import exact_mean, is_valid
+from nav_eval.metrics.statistics import (
+    Bootstrap,
+    FloatArray,
+    compute_exact_mean,
+    compute_ratio,
+    estimate,
+    make_resampling_units,
+)
+from nav_eval.records.scoring import is_valid
 
 EXACT_BELOW = 25
 """McNemar's test is exact with fewer discordant pairs than this, and a corrected χ² from there on."""
@@ -68,29 +75,31 @@ class Comparison:
 
 def compare(first: RunScores, second: RunScores, *, bootstrap: Bootstrap | None = None) -> Comparison:
     """Compare two runs pair by pair; refuse runs whose episodes differ."""
-    episodes = shared_episodes([first, second])
+    episodes = find_shared_episodes([first, second])
     pairs = [(first.values[e], second.values[e]) for e in episodes]
     kept = [i for i, (a, b) in enumerate(pairs) if is_valid(a) and is_valid(b)]
     if not kept:
         raise RunsDiffer(f"{first.name} and {second.name} share no episode in which both have a valid value.")
     numbers = np.array([pairs[i] for i in kept], dtype=np.float64)
-    known = shared_scenes([first, second])
+    known = find_shared_scenes([first, second])
     scenes = [known.get(episodes[i]) for i in kept]
-    return _comparison(numbers, scenes, bootstrap or Bootstrap(), invalid=len(pairs) - len(kept))
+    return _compare_pairs(numbers, scenes, bootstrap or Bootstrap(), invalid=len(pairs) - len(kept))
 
 
-def _comparison(numbers: FloatArray, scenes: Sequence[str | None], bootstrap: Bootstrap, *, invalid: int) -> Comparison:
+def _compare_pairs(
+    numbers: FloatArray, scenes: Sequence[str | None], bootstrap: Bootstrap, *, invalid: int
+) -> Comparison:
     differences = numbers[:, 0] - numbers[:, 1]
     columns = np.column_stack([differences, np.ones_like(differences)])
-    difference = estimate(columns, ratio_of_sums, scenes=scenes, bootstrap=bootstrap)
+    difference = estimate(columns, compute_ratio, scenes=scenes, bootstrap=bootstrap)
     differing = int(np.count_nonzero(differences))
-    p_value = max(difference.p_value, smallest_p(differing))
+    p_value = max(difference.p_value, compute_smallest_p(differing))
     binary = bool(np.isin(numbers, (0.0, 1.0)).all())
     return Comparison(
         count=len(numbers),
         invalid=invalid,
-        first_mean=exact_mean(numbers[:, 0]),
-        second_mean=exact_mean(numbers[:, 1]),
+        first_mean=compute_exact_mean(numbers[:, 0]),
+        second_mean=compute_exact_mean(numbers[:, 1]),
         difference=difference.value,
         ci_low=difference.low,
         ci_high=difference.high,
@@ -98,12 +107,12 @@ def _comparison(numbers: FloatArray, scenes: Sequence[str | None], bootstrap: Bo
         significant=bootstrap.rejects(p_value),
         detectable=POWER_FACTOR * difference.spread,
         scenes=difference.scenes,
-        note=_note(differing, difference.note, bootstrap),
-        mcnemar=mcnemar_of(numbers) if binary else None,
+        note=_choose_note(differing, difference.note, bootstrap),
+        mcnemar=compute_mcnemar_of_pairs(numbers) if binary else None,
     )
 
 
-def smallest_p(differing: int) -> float:
+def compute_smallest_p(differing: int) -> float:
     """The least p-value that so many differing episodes can give a test that flips their signs.
 
     A bootstrap of three episodes that all point one way knows no doubt; this is the doubt it lacks.
@@ -111,39 +120,43 @@ def smallest_p(differing: int) -> float:
     return min(1.0, 2.0 ** (1 - min(differing, 1000)))
 
 
-def _note(differing: int, note: str | None, bootstrap: Bootstrap) -> str | None:
-    if differing and not bootstrap.rejects(smallest_p(differing)):
+def _choose_note(differing: int, note: str | None, bootstrap: Bootstrap) -> str | None:
+    if differing and not bootstrap.rejects(compute_smallest_p(differing)):
         return f"the runs differ in only {differing} episodes: too few to show which is better"
     return note
 
 
-def mcnemar_of(pairs: FloatArray) -> McNemar:
+def compute_mcnemar_of_pairs(pairs: FloatArray) -> McNemar:
     """McNemar's test of pairs (rows) of zeros and ones."""
     only_first = int(np.count_nonzero(pairs[:, 0] > pairs[:, 1]))
     only_second = int(np.count_nonzero(pairs[:, 0] < pairs[:, 1]))
-    return mcnemar(only_first, only_second)
+    return compute_mcnemar(only_first, only_second)
 
 
-def mcnemar(only_first: int, only_second: int) -> McNemar:
+def compute_mcnemar(only_first: int, only_second: int) -> McNemar:
     """McNemar's test from the two counts of disagreement."""
     discordant = only_first + only_second
     exact = discordant < EXACT_BELOW
-    p_value = _binomial_p(min(only_first, only_second), discordant) if exact else _chi2_p(only_first, only_second)
+    p_value = (
+        _compute_binomial_p(min(only_first, only_second), discordant)
+        if exact
+        else _compute_chi2_p(only_first, only_second)
+    )
     return McNemar(only_first=only_first, only_second=only_second, p_value=p_value, exact=exact)
 
 
-def _binomial_p(fewer: int, discordant: int) -> float:
+def _compute_binomial_p(fewer: int, discordant: int) -> float:
     tail = sum(math.comb(discordant, k) for k in range(fewer + 1))
     return min(1.0, 2.0 * tail / 2.0**discordant)
 
 
-def _chi2_p(only_first: int, only_second: int) -> float:
+def _compute_chi2_p(only_first: int, only_second: int) -> float:
     corrected = max(abs(only_first - only_second) - 1, 0)
     chi2 = corrected**2 / (only_first + only_second)
     return math.erfc(math.sqrt(chi2 / 2.0))
 
 
-def shared_episodes(runs: Sequence[RunScores]) -> list[str]:
+def find_shared_episodes(runs: Sequence[RunScores]) -> list[str]:
     """The episode ids that all runs have, sorted; refuse runs whose sets differ."""
     for other in runs[1:]:
         _refuse_other_ids(runs[0], other)
@@ -154,24 +167,26 @@ def _refuse_other_ids(first: RunScores, other: RunScores) -> None:
     only_first, only_other = first.values.keys() - other.values.keys(), other.values.keys() - first.values.keys()
     if only_first or only_other:
         missing = [
-            f"only in {run.name}: {_some(ids)}" for run, ids in ((first, only_first), (other, only_other)) if ids
+            f"only in {run.name}: {_format_ids(ids)}" for run, ids in ((first, only_first), (other, only_other)) if ids
         ]
         raise RunsDiffer(
             f"The runs are not on the same episodes ({'; '.join(missing)}). Evaluate both on one episode set."
         )
 
 
-def shared_scenes(runs: Sequence[RunScores]) -> dict[str, str | None]:
+def find_shared_scenes(runs: Sequence[RunScores]) -> dict[str, str | None]:
     """The scene of each episode, from whichever runs state it; refuse runs that contradict each other."""
     known: dict[str, str | None] = {}
     for run in runs:
         moved = {episode for episode, scene in run.scenes.items() if known.setdefault(episode, scene) != scene}
         if moved:
-            raise RunsDiffer(f"{run.name} has other scenes than the other runs for the same episodes: {_some(moved)}.")
+            raise RunsDiffer(
+                f"{run.name} has other scenes than the other runs for the same episodes: {_format_ids(moved)}."
+            )
     return known
 
 
-def _some(ids: set[str], limit: int = 5) -> str:
+def _format_ids(ids: set[str], limit: int = 5) -> str:
     shown = ", ".join(repr(identity) for identity in sorted(ids)[:limit])
     return shown if len(ids) <= limit else f"{shown} and {len(ids) - limit} more"
 
@@ -187,7 +202,7 @@ class Rank:
     p_value: float | None  #: of the difference from the head; None for heads
 
 
-def shared_ranks(
+def compute_shared_ranks(
     runs: Sequence[RunScores], *, higher_is_better: bool = True, bootstrap: Bootstrap | None = None
 ) -> list[Rank]:
     """Ranks that claim a difference only where the episodes show one, best first.
@@ -203,44 +218,44 @@ def shared_ranks(
     """
     if not runs:
         return []
-    episodes = shared_episodes(runs)
-    values = _valid_matrix(runs, episodes)
-    means = [exact_mean(column) for column in values.T]
+    episodes = find_shared_episodes(runs)
+    values = _build_matrix(runs, episodes)
+    means = [compute_exact_mean(column) for column in values.T]
     bootstrap = bootstrap or Bootstrap()
-    known = shared_scenes(runs)
-    replicates = _replicated_means(values, [known.get(e) for e in episodes], bootstrap)
-    ladder = _ladder([run.name for run in runs], means, higher_is_better=higher_is_better)
+    known = find_shared_scenes(runs)
+    replicates = _replicate_means(values, [known.get(e) for e in episodes], bootstrap)
+    ladder = _sort_by_mean([run.name for run in runs], means, higher_is_better=higher_is_better)
     rounding = 1e-12 * float(np.abs(values).max())
 
     def p_value(head: int, run: int) -> float:
         differing = int(np.count_nonzero(values[:, head] != values[:, run]))
         differences = replicates[:, head] - replicates[:, run]
         differences[np.abs(differences) <= rounding] = 0.0  # drawings that hold no differing episode
-        return max(bootstrap.p_value(differences), smallest_p(differing))
+        return max(bootstrap.p_value(differences), compute_smallest_p(differing))
 
-    groups = _groups(ladder, lambda head, run: bootstrap.rejects(p_value(head, run)))
-    return list(_numbered(groups, [run.name for run in runs], means, p_value))
+    groups = _group_runs(ladder, lambda head, run: bootstrap.rejects(p_value(head, run)))
+    return list(_number_groups(groups, [run.name for run in runs], means, p_value))
 
 
-def _valid_matrix(runs: Sequence[RunScores], episodes: Sequence[str]) -> FloatArray:
+def _build_matrix(runs: Sequence[RunScores], episodes: Sequence[str]) -> FloatArray:
     """Episodes × runs; a board cannot leave out one run's hard episodes, so an invalid value is refused."""
     if not episodes:
         raise RunsDiffer("Runs without episodes cannot be ranked.")
     for run in runs:
         invalid = {e for e in episodes if not is_valid(run.values[e])}
         if invalid:
-            raise RunsDiffer(f"{run.name} cannot be ranked: missing, NaN or infinite values in {_some(invalid)}.")
+            raise RunsDiffer(f"{run.name} cannot be ranked: missing, NaN or infinite values in {_format_ids(invalid)}.")
     return np.array([[run.values[e] for run in runs] for e in episodes], dtype=np.float64)
 
 
-def _replicated_means(values: FloatArray, scenes: Sequence[str | None], bootstrap: Bootstrap) -> FloatArray:
+def _replicate_means(values: FloatArray, scenes: Sequence[str | None], bootstrap: Bootstrap) -> FloatArray:
     """Replicates × runs, all runs under the same drawings: their differences are the paired ones."""
     columns = np.column_stack([values, np.ones(len(values))])
-    totals = bootstrap.totals(resampling_units(columns, scenes).sums)
+    totals = bootstrap.totals(make_resampling_units(columns, scenes).sums)
     return np.asarray(totals[:, :-1] / totals[:, -1:], dtype=np.float64)
 
 
-def _ladder(names: Sequence[str], means: Sequence[float], *, higher_is_better: bool) -> list[list[int]]:
+def _sort_by_mean(names: Sequence[str], means: Sequence[float], *, higher_is_better: bool) -> list[list[int]]:
     """Indices of runs from best to worst mean, those with equal means together (by name)."""
     sign = -1.0 if higher_is_better else 1.0
     order = sorted(range(len(means)), key=lambda i: (sign * means[i], names[i]))
@@ -252,7 +267,7 @@ class _Group(NamedTuple):
     others: list[int]  # those not shown to be worse, from better to worse
 
 
-def _groups(ladder: Sequence[list[int]], differs: Callable[[int, int], bool]) -> list[_Group]:
+def _group_runs(ladder: Sequence[list[int]], differs: Callable[[int, int], bool]) -> list[_Group]:
     groups = [_Group(ladder[0], [])]
     for step in ladder[1:]:
         if all(differs(head, run) for head in groups[-1].heads for run in step):
@@ -262,7 +277,7 @@ def _groups(ladder: Sequence[list[int]], differs: Callable[[int, int], bool]) ->
     return groups
 
 
-def _numbered(
+def _number_groups(
     groups: Sequence[_Group], names: Sequence[str], means: Sequence[float], p_value: Callable[[int, int], float]
 ) -> Iterator[Rank]:
     rank = 1
@@ -275,7 +290,7 @@ def _numbered(
         rank += len(heads) + len(others)
 
 
-def tie_ranks(scores: Sequence[float], *, higher_is_better: bool = True) -> list[int]:
+def rank_scores(scores: Sequence[float], *, higher_is_better: bool = True) -> list[int]:
     """Standard competition ranks (1, 1, 3), in the order of `scores`: for boards that know only final scores."""
     if not all(is_valid(score) for score in scores):
         raise RecordError("A missing, NaN or infinite score has no rank; leave it off the board.")

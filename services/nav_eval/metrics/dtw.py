@@ -1,8 +1,9 @@
-"""Dynamic time warping, exact.
+"""The metrics that compare the way taken with a reference path, by exact dynamic time warping.
 
 The field's evaluators use an approximation (fastdtw, radius 1) because exact DTW in pure Python is
 too slow. Compiled, the exact distance of two 500-point paths takes under a millisecond, so there is
-nothing to approximate.
+nothing to approximate. All metrics work on the list of positions without consecutive repeats, and compute
+only when asked: a whole episode costs less than keeping the distance up to date at every step.
 """
 
 import math
@@ -14,13 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nav_eval.metrics.registry import EpisodeStart, Metric, Step, register_metric
+from nav_eval.records.geometry import Vec3
+
 Path = NDArray[np.float64]
 
 #: libm's exp may differ in the last bit from machine to machine; 30 digits round to the same double everywhere
 _EXACT = Context(prec=30)
 
 
-def without_repeats(path: ArrayLike) -> Path:
+def drop_repeats(path: ArrayLike) -> Path:
     """The path less every point that equals the one before it: turns and collisions do not move."""
     points = np.asarray(path, dtype=np.float64).reshape(-1, 3)
     if len(points) < 2:
@@ -29,21 +33,21 @@ def without_repeats(path: ArrayLike) -> Path:
     return points[np.concatenate(([True], moved))]
 
 
-def dtw_distance(path: ArrayLike, reference: ArrayLike) -> float:
+def compute_dtw(path: ArrayLike, reference: ArrayLike) -> float:
     """The least sum of point distances over all monotone alignments of the two paths."""
     first = np.ascontiguousarray(path, dtype=np.float64)
     second = np.ascontiguousarray(reference, dtype=np.float64)
-    return float(_kernel()(first, second))
+    return float(_compile_kernel()(first, second))
 
 
-def normalised_dtw(distance: float, *, reference_points: int, threshold: float) -> float:
+def normalize_dtw(distance: float, *, reference_points: int, threshold: float) -> float:
     """nDTW: 1 on the reference path, towards 0 with the mean distance from it in units of the threshold."""
     return float(Decimal(-distance / (reference_points * threshold)).exp(_EXACT))
 
 
-def resampled(path: Sequence[Sequence[float]], *, spacing: float) -> Path:
+def resample_path(path: Sequence[Sequence[float]], *, spacing: float) -> Path:
     """The path with a point every `spacing` metres; nDTW compares only at a fixed density."""
-    points = without_repeats(np.asarray(path, dtype=np.float64))
+    points = drop_repeats(np.asarray(path, dtype=np.float64))
     if len(points) < 2:
         return points
     lengths = np.linalg.norm(np.diff(points, axis=0), axis=1)
@@ -53,7 +57,7 @@ def resampled(path: Sequence[Sequence[float]], *, spacing: float) -> Path:
 
 
 @cache
-def _kernel() -> Any:  # noqa: ANN401 - numba has no types
+def _compile_kernel() -> Any:  # noqa: ANN401 - numba has no types
     """Compiled on first use, and once per machine: numba is slow to import and to compile."""
     import numba
 
@@ -76,3 +80,67 @@ def _kernel() -> Any:  # noqa: ANN401 - numba has no types
         return float(previous[columns])
 
     return kernel
+
+
+class _TrajectoryMetric(Metric):
+    """Collects the positions and the reference."""
+
+    def reset(self, start: EpisodeStart) -> None:
+        super().reset(start)
+        self._positions: list[Vec3] = [start.position]
+
+    def update(self, step: Step) -> None:
+        if step.position != self._positions[-1]:
+            self._positions.append(step.position)
+
+
+@register_metric("dtw")
+class DTW(_TrajectoryMetric):
+    """Exact dynamic-time-warping distance to the reference path, in summed metres."""
+
+    higher_is_better = False
+
+    def get(self) -> float:
+        if not self.start.reference_path:
+            return math.nan
+        return compute_dtw(self._positions, self.start.reference_path)
+
+
+@register_metric("ndtw")
+class NDTW(Metric):
+    """DTW as a score in (0, 1]; comparable only between references of equal density."""
+
+    requires = ("dtw",)
+    parameters = ("success_distance",)
+
+    def get(self) -> float:
+        if not self.start.reference_path:
+            return math.nan
+        return normalize_dtw(
+            self.others["dtw"].get(), reference_points=len(self.start.reference_path), threshold=self.success_distance
+        )
+
+
+@register_metric("sdtw")
+class SDTW(Metric):
+    """nDTW of the successful, 0 for the others."""
+
+    requires = ("ndtw", "success")
+
+    def get(self) -> float:
+        return self.others["success"].get() * self.others["ndtw"].get()
+
+
+@register_metric("coverage")
+class Coverage(_TrajectoryMetric):
+    """The share of reference points that the agent came strictly closer to than the success distance."""
+
+    parameters = ("success_distance",)
+
+    def get(self) -> float:
+        if not self.start.reference_path:
+            return math.nan
+        reference = np.asarray(self.start.reference_path)
+        positions = np.asarray(self._positions)
+        nearest = np.min(np.linalg.norm(reference[:, None] - positions[None], axis=2), axis=1)
+        return float(np.mean(nearest < self.success_distance))

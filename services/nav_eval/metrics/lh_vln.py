@@ -15,14 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nav_eval.errors import RecordError
+from nav_eval.records.results import SubtaskRecord
+from nav_eval.records.scoring import LH_VLN_RANKING, compute_ranking_sum
 
 Floats = NDArray[np.float64]
 
-RANKING_WEIGHTS: Mapping[str, float] = {"tar": 0.4, "isr": 0.2, "csr": 0.2, "cgt": 0.2}
 METRIC_NAMES = ("sr", "osr", "spl", "ne", "isr", "csr", "cgt", "tar", "score")
 
 
-class Rule(StrEnum):
+class ScoringRule(StrEnum):
     DOCUMENTED = "documented"  #: the printed formulas, macro-averaged over tasks
     REFERENCE = "reference"  #: what the published code computes
 
@@ -36,26 +37,13 @@ class CgtWeight(StrEnum):
 class ScoringOptions:
     """What a task configuration may choose."""
 
-    rule: Rule = Rule.DOCUMENTED
+    rule: ScoringRule = ScoringRule.DOCUMENTED
     success_distance: float = 1.0  #: D_s of TAR; `reference` has the literal 1
     cgt_weight: CgtWeight = CgtWeight.STEPS
-    ranking_weights: Mapping[str, float] = field(default_factory=lambda: dict(RANKING_WEIGHTS))
+    ranking_weights: Mapping[str, float] = field(default_factory=lambda: dict(LH_VLN_RANKING))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SubtaskRecord:
-    """What scoring needs to know about one sub-task, and nothing else."""
-
-    success: bool  #: stopped strictly closer than the success distance
-    oracle_success: bool  #: was that close at some step while active
-    navigation_error: float | None  #: geodesic metres at the stop, or where the episode ended
-    ground_truth_distance: float | None  #: the expert's metres (`documented`), or the distance when it began
-    ground_truth_steps: int  #: expert actions; the CGT weight
-    steps: int | None  #: actions taken, the stop included
-    path_length: float | None = None  #: metres travelled; SPL is in steps where it is missing
-
-
-def _index_name(index: int) -> str:
+def _name_task(index: int) -> str:
     return f"task {index}"
 
 
@@ -71,11 +59,11 @@ class SubtaskTable:
     ground_truth_steps: Floats
     steps: Floats
     path_length: Floats
-    name_of: Callable[[int], str] = _index_name  #: how to name task i in an error
+    name_of: Callable[[int], str] = _name_task  #: how to name task i in an error
 
     @classmethod
     def from_tasks(
-        cls, tasks: Sequence[Sequence[SubtaskRecord]], *, name_of: Callable[[int], str] = _index_name
+        cls, tasks: Sequence[Sequence[SubtaskRecord]], *, name_of: Callable[[int], str] = _name_task
     ) -> "SubtaskTable":
         flat = [record for task in tasks for record in task]
 
@@ -105,7 +93,7 @@ class SubtaskTable:
         return sums
 
 
-class Scores(NamedTuple):
+class LhVlnScores(NamedTuple):
     """The numbers of a board row; all but `ne` (metres) are in [0, 1] under `documented`."""
 
     sr: float
@@ -119,44 +107,45 @@ class Scores(NamedTuple):
     score: float
 
 
-def score(table: SubtaskTable, options: ScoringOptions) -> Scores:
+def score(table: SubtaskTable, options: ScoringOptions) -> LhVlnScores:
     """The scores of all tasks together."""
-    if options.rule is Rule.REFERENCE:
-        return _reference(table, options)
+    if options.rule is ScoringRule.REFERENCE:
+        return _compute_reference_scores(table, options)
     if len(table.counts) == 0:
         raise RecordError("There are no tasks to score.")
-    means = {name: _mean_of_known(values) for name, values in documented_per_task(table, options).items()}
-    return _with_ranking(means, options)
+    each = compute_documented_scores(table, options)
+    means = {name: _compute_mean(values[~np.isnan(values)]) for name, values in each.items()}
+    return _add_ranking(means, options)
 
 
 def score_each(table: SubtaskTable, options: ScoringOptions) -> dict[str, Floats]:
     """The scores of every task alone; NaN where a task has no such number."""
-    if options.rule is Rule.DOCUMENTED:
-        values = documented_per_task(table, options)
-        return values | {"score": _ranking(values, options)}
-    alone = [_reference(single, options) for single in _split(table)]
+    if options.rule is ScoringRule.DOCUMENTED:
+        values = compute_documented_scores(table, options)
+        return values | {"score": _compute_ranking(values, options)}
+    alone = [_compute_reference_scores(single, options) for single in _split_tasks(table)]
     return {name: np.array([getattr(scores, name) for scores in alone]) for name in METRIC_NAMES}
 
 
-def documented_per_task(table: SubtaskTable, options: ScoringOptions) -> dict[str, Floats]:
+def compute_documented_scores(table: SubtaskTable, options: ScoringOptions) -> dict[str, Floats]:
     """The printed formulas: each task weighs the same, each sub-task of a task weighs the same."""
     counts = table.counts.astype(np.float64)
     succeeded = table.per_task(table.success) == counts
-    chain = _chain(table)
+    chain = _compute_chain(table)
     weights = table.ground_truth_distance if options.cgt_weight is CgtWeight.DISTANCE else table.ground_truth_steps
     return {
         "sr": succeeded.astype(np.float64),
         "osr": (table.per_task(table.oracle_success) == counts).astype(np.float64),
-        "spl": succeeded * _efficiency(table),
-        "ne": _mean_error(table),
+        "spl": succeeded * _compute_efficiency(table),
+        "ne": _compute_mean_error(table),
         "isr": table.per_task(table.success) / counts,
         "csr": table.per_task(chain) / counts,
-        "cgt": _weighted(table, chain, weights),
-        "tar": table.per_task(_approach(table, options.success_distance)) / counts,
+        "cgt": _compute_weighted_mean(table, chain, weights),
+        "tar": table.per_task(_compute_approach(table, options.success_distance)) / counts,
     }
 
 
-def _chain(table: SubtaskTable) -> Floats:
+def _compute_chain(table: SubtaskTable) -> Floats:
     """s_i (1 + (N−1) s_{i−1}) / N: a success counts fully after a success, else one N-th. s_{−1} = 1."""
     before = np.concatenate(([True], table.success[:-1]))
     before[table.starts] = True
@@ -164,7 +153,7 @@ def _chain(table: SubtaskTable) -> Floats:
     return np.where(table.success, np.where(before, 1.0, 1.0 / counts), 0.0)
 
 
-def _weighted(table: SubtaskTable, values: Floats, weights: Floats) -> Floats:
+def _compute_weighted_mean(table: SubtaskTable, values: Floats, weights: Floats) -> Floats:
     """The mean of the values of each task, weighted; equal weights where a task has none."""
     weights = np.nan_to_num(weights, nan=0.0)
     totals = table.per_task(weights)
@@ -172,7 +161,7 @@ def _weighted(table: SubtaskTable, values: Floats, weights: Floats) -> Floats:
     return np.where(totals > 0, weighted, table.per_task(values) / table.counts)
 
 
-def _approach(table: SubtaskTable, success_distance: float) -> Floats:
+def _compute_approach(table: SubtaskTable, success_distance: float) -> Floats:
     """1 − max(NE − D_s, 0) / max(NE, GT) of each sub-task; 1 where both are 0, 0 without a finite NE."""
     known = np.isfinite(table.navigation_error)
     error = np.where(known, table.navigation_error, 0.0)
@@ -182,14 +171,14 @@ def _approach(table: SubtaskTable, success_distance: float) -> Floats:
     return np.where(known, 1.0 - share, 0.0)
 
 
-def _efficiency(table: SubtaskTable) -> Floats:
+def _compute_efficiency(table: SubtaskTable) -> Floats:
     """Expert over travelled, at most 1: in metres where every sub-task has them, else in steps."""
     metres = ~np.isnan(table.path_length) & np.isfinite(table.ground_truth_distance)
     in_metres = table.per_task(metres) == table.counts
     expert = np.where(
         in_metres,
         table.per_task(np.where(metres, table.ground_truth_distance, 0.0)),
-        table.per_task(_expert_steps(table)),
+        table.per_task(np.nan_to_num(table.ground_truth_steps)),
     )
     travelled = np.where(
         in_metres, table.per_task(np.where(metres, table.path_length, 0.0)), table.per_task(np.nan_to_num(table.steps))
@@ -198,11 +187,7 @@ def _efficiency(table: SubtaskTable) -> Floats:
     return np.divide(expert, longer, out=np.ones_like(longer), where=longer > 0)
 
 
-def _expert_steps(table: SubtaskTable) -> Floats:
-    return np.nan_to_num(table.ground_truth_steps)
-
-
-def _mean_error(table: SubtaskTable) -> Floats:
+def _compute_mean_error(table: SubtaskTable) -> Floats:
     """Mean NE over the sub-tasks that have one; NaN for a task with none."""
     known = np.isfinite(table.navigation_error)
     number = table.per_task(known)
@@ -210,10 +195,10 @@ def _mean_error(table: SubtaskTable) -> Floats:
     return np.divide(total, number, out=np.full_like(total, np.nan), where=number > 0)
 
 
-def _reference(table: SubtaskTable, options: ScoringOptions) -> Scores:
+def _compute_reference_scores(table: SubtaskTable, options: ScoringOptions) -> LhVlnScores:
     if len(table.counts) == 0:
-        return Scores(*[0.0] * len(METRIC_NAMES))
-    expert = table.per_task(_expert_steps(table))
+        return LhVlnScores(*[0.0] * len(METRIC_NAMES))
+    expert = table.per_task(np.nan_to_num(table.ground_truth_steps))
     if not np.all(expert > 0):
         task = table.name_of(int(np.argmin(expert > 0)))
         raise RecordError(f"{task}: all ground_truth_steps are 0, which the rule 'reference' divides by.")
@@ -223,21 +208,21 @@ def _reference(table: SubtaskTable, options: ScoringOptions) -> Scores:
     efficiency = np.where(travelled > 0, expert / np.maximum(expert, travelled), 0.0)
     errors = table.per_task(~np.isnan(table.navigation_error))
     error_sums = table.per_task(np.where(np.isnan(table.navigation_error), 0.0, table.navigation_error))
-    chain = _chain(table)
+    chain = _compute_chain(table)
     means = {
-        "sr": _mean(succeeded.astype(np.float64)),
-        "osr": _mean((table.per_task(table.oracle_success) == counts).astype(np.float64)),
-        "spl": _mean(succeeded * efficiency),
-        "ne": _mean(np.divide(error_sums, errors, out=np.zeros_like(errors), where=errors > 0)),
-        "isr": _mean(table.success.astype(np.float64)),
-        "csr": _mean(table.per_task(chain) / counts),
-        "cgt": _mean(table.per_task(_expert_steps(table) * chain) / expert),
-        "tar": _reference_approach(table),
+        "sr": _compute_mean(succeeded.astype(np.float64)),
+        "osr": _compute_mean((table.per_task(table.oracle_success) == counts).astype(np.float64)),
+        "spl": _compute_mean(succeeded * efficiency),
+        "ne": _compute_mean(np.divide(error_sums, errors, out=np.zeros_like(errors), where=errors > 0)),
+        "isr": _compute_mean(table.success.astype(np.float64)),
+        "csr": _compute_mean(table.per_task(chain) / counts),
+        "cgt": _compute_mean(table.per_task(np.nan_to_num(table.ground_truth_steps) * chain) / expert),
+        "tar": _compute_reference_approach(table),
     }
-    return _with_ranking(means, options)
+    return _add_ranking(means, options)
 
 
-def _reference_approach(table: SubtaskTable) -> float:
+def _compute_reference_approach(table: SubtaskTable) -> float:
     """TAR over all attempted sub-tasks of the dataset, D_s fixed at 1, 0 where GT = 0 < NE."""
     attempted = ~np.isnan(table.ground_truth_distance)
     lacking = attempted & np.isnan(table.navigation_error)
@@ -252,29 +237,25 @@ def _reference_approach(table: SubtaskTable) -> float:
     error, truth = table.navigation_error[attempted], table.ground_truth_distance[attempted]
     with np.errstate(invalid="ignore"):  # inf/inf is NaN there too; callers must not publish it
         share = np.maximum(error - 1.0, 0.0) / np.maximum(np.maximum(error, truth), np.finfo(float).tiny)
-    return _mean(np.where(truth == 0, (error == 0).astype(np.float64), 1.0 - share))
+    return _compute_mean(np.where(truth == 0, (error == 0).astype(np.float64), 1.0 - share))
 
 
-def _with_ranking(means: dict[str, float], options: ScoringOptions) -> Scores:
-    ranking = math.fsum(weight * means[name] for name, weight in options.ranking_weights.items())
-    return Scores(**means, score=ranking)
+def _add_ranking(means: dict[str, float], options: ScoringOptions) -> LhVlnScores:
+    ranking = compute_ranking_sum(options.ranking_weights, means.__getitem__)
+    return LhVlnScores(**means, score=math.nan if ranking is None else ranking)
 
 
-def _ranking(values: Mapping[str, Floats], options: ScoringOptions) -> Floats:
+def _compute_ranking(values: Mapping[str, Floats], options: ScoringOptions) -> Floats:
     parts = np.array([weight * values[name] for name, weight in options.ranking_weights.items()])
     return np.array([math.fsum(column) for column in parts.T])
 
 
-def _mean(values: Floats) -> float:
+def _compute_mean(values: Floats) -> float:
     """Exact, and therefore independent of order."""
     return math.fsum(values) / len(values) if len(values) else math.nan
 
 
-def _mean_of_known(values: Floats) -> float:
-    return _mean(values[~np.isnan(values)])
-
-
-def _split(table: SubtaskTable) -> list[SubtaskTable]:
+def _split_tasks(table: SubtaskTable) -> list[SubtaskTable]:
     """Each task as a table of its own."""
     columns = (
         "success",

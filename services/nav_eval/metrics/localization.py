@@ -32,24 +32,20 @@ class LocalizationError(NamedTuple):
 UNANSWERED = LocalizationError(math.inf, math.inf)
 
 
-def position_error(truth: Numbers, guess: Numbers) -> float:
+def compute_position_error(truth: Numbers, guess: Numbers) -> float:
     """Distance in the floor plane; the height is ignored."""
     dx, dy = guess[0] - truth[0], guess[1] - truth[1]
     return math.sqrt(dx * dx + dy * dy)
 
 
-def rotation_error(truth: Numbers, guess: Numbers) -> float:
+def compute_rotation_error(truth: Numbers, guess: Numbers) -> float:
     """Degrees between two rotations about z, the short way round."""
-    difference = abs(_z_of_rotation_vector(truth) - _z_of_rotation_vector(guess))
+    difference = abs(_get_rotation_vector_z(truth) - _get_rotation_vector_z(guess))
     return min(difference, 2 * math.pi - difference) / math.pi * 180
 
 
-def best_errors(
-    *,
-    position: Numbers,
-    rotation: Numbers,
-    guessed_positions: Sequence[Numbers],
-    guessed_rotations: Sequence[Numbers],
+def compute_best_errors(
+    *, position: Numbers, rotation: Numbers, guessed_positions: Sequence[Numbers], guessed_rotations: Sequence[Numbers]
 ) -> LocalizationError:
     """The least position error and the least rotation error, independent of each other."""
     for kind, truth, guesses in (("position", position, guessed_positions), ("rotation", rotation, guessed_rotations)):
@@ -57,23 +53,23 @@ def best_errors(
         for pose in (truth, *guesses):
             _check_pose(kind, pose)
     return LocalizationError(
-        min(position_error(position, guess) for guess in guessed_positions),
-        min(rotation_error(rotation, guess) for guess in guessed_rotations),
+        min(compute_position_error(position, guess) for guess in guessed_positions),
+        min(compute_rotation_error(rotation, guess) for guess in guessed_rotations),
     )
 
 
-def accuracies(error: LocalizationError) -> dict[str, float]:
+def compute_accuracies(error: LocalizationError) -> dict[str, float]:
     """1 or 0 for each threshold, strictly below counts."""
     positions = {name: float(error.position < limit) for name, limit in POSITION_THRESHOLDS.items()}
     rotations = {name: float(error.rotation < limit) for name, limit in ROTATION_THRESHOLDS.items()}
     return positions | rotations
 
 
-def mean_accuracies(errors: Sequence[LocalizationError]) -> dict[str, float]:
+def compute_mean_accuracies(errors: Sequence[LocalizationError]) -> dict[str, float]:
     """The share of situations below each threshold."""
     if not errors:
         raise RecordError("There are no annotations to score.")
-    each = [accuracies(error) for error in errors]
+    each = [compute_accuracies(error) for error in errors]
     return {name: math.fsum(values[name] for values in each) / len(each) for name in METRIC_NAMES}
 
 
@@ -92,7 +88,7 @@ def _check_pose(kind: str, numbers: Numbers) -> None:
         raise RecordError("a rotation is all zeros; give a quaternion as x, y, z, w.")
 
 
-def _z_of_rotation_vector(quaternion: Numbers) -> float:
+def _get_rotation_vector_z(quaternion: Numbers) -> float:
     norm = math.sqrt(sum(value * value for value in quaternion))
     x, y, z, w = (value / norm for value in quaternion)
     if (w, x, y, z) < (0, 0, 0, 0):  # of q and −q, the one whose first non-zero number is positive

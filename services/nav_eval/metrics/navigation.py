@@ -1,8 +1,46 @@
 """The metrics of getting to a goal."""
 
-from nav_eval.geometry import straight_line
-from nav_eval.metrics import formulas
+import math
+
 from nav_eval.metrics.registry import EpisodeStart, Metric, Step, register_metric
+from nav_eval.records.geometry import measure_distance
+
+
+def compute_success(*, distance: float, stopped: bool, success_distance: float) -> float:
+    """1 iff the agent said stop strictly closer than the success distance."""
+    return float(stopped and distance < success_distance)
+
+
+def compute_path_efficiency(*, shortest: float, travelled: float) -> float:
+    """Shortest over travelled, at most 1. A goal at the start is efficient only if nothing was travelled.
+
+    NaN if there is no shortest path: such an episode has no efficiency.
+    """
+    if math.isinf(shortest):
+        return math.nan
+    longer = max(shortest, travelled)
+    return shortest / longer if longer > 0 else 1.0
+
+
+def compute_soft_success(*, distance: float, shortest: float) -> float:
+    """The share of the way that was covered, 0 where the agent ended further away than it began."""
+    if shortest > 0:
+        return max(0.0, 1.0 - distance / shortest)
+    return float(distance == 0)
+
+
+def compute_spl(*, success: float, shortest: float, travelled: float) -> float:
+    """Success weighted by path length."""
+    return success * compute_path_efficiency(shortest=shortest, travelled=travelled)
+
+
+def compute_soft_spl(*, distance: float, shortest: float, travelled: float) -> float:
+    """SPL with the covered share of the way in place of success."""
+    if not math.isfinite(distance):
+        return 0.0
+    return compute_soft_success(distance=distance, shortest=shortest) * compute_path_efficiency(
+        shortest=shortest, travelled=travelled
+    )
 
 
 @register_metric("distance_to_goal")
@@ -47,14 +85,14 @@ class Success(Metric):
     """1 iff the agent stopped strictly closer than the success distance."""
 
     def reset(self, start: EpisodeStart) -> None:
-        self._start = start
+        super().reset(start)
         self._value = 0.0
 
     def update(self, step: Step) -> None:
-        self._value = formulas.success(
+        self._value = compute_success(
             distance=step.distance_to_goal,
-            stopped=step.stopped or not self._start.stop_needed,
-            success_distance=self._start.success_distance,
+            stopped=step.stopped or not self.start.stop_needed,
+            success_distance=self.start.success_distance,
         )
 
     def get(self) -> float:
@@ -68,14 +106,8 @@ class OracleSuccess(Metric):
     requires = ("oracle_navigation_error",)
     parameters = ("success_distance",)
 
-    def reset(self, start: EpisodeStart) -> None:
-        self._success_distance = float(self.chosen.get("success_distance", start.success_distance))
-
-    def update(self, step: Step) -> None:
-        """Nothing to keep: the oracle error already knows the closest step."""
-
     def get(self) -> float:
-        return float(self.others["oracle_navigation_error"].get() < self._success_distance)
+        return float(self.others["oracle_navigation_error"].get() < self.success_distance)
 
 
 @register_metric("path_length")
@@ -88,7 +120,7 @@ class PathLength(Metric):
         self._metres, self._last = 0.0, start.position
 
     def update(self, step: Step) -> None:
-        self._metres, self._last = self._metres + straight_line(self._last, step.position), step.position
+        self._metres, self._last = self._metres + measure_distance(self._last, step.position), step.position
 
     def get(self) -> float:
         return self._metres
@@ -100,16 +132,10 @@ class SPL(Metric):
 
     requires = ("success", "path_length")
 
-    def reset(self, start: EpisodeStart) -> None:
-        self._shortest = start.shortest_path_length
-
-    def update(self, step: Step) -> None:
-        """Nothing to keep: the requirements do."""
-
     def get(self) -> float:
-        return formulas.spl(
+        return compute_spl(
             success=self.others["success"].get(),
-            shortest=self._shortest,
+            shortest=self.start.shortest_path_length,
             travelled=self.others["path_length"].get(),
         )
 
@@ -120,16 +146,10 @@ class SoftSPL(Metric):
 
     requires = ("distance_to_goal", "path_length")
 
-    def reset(self, start: EpisodeStart) -> None:
-        self._shortest = start.shortest_path_length
-
-    def update(self, step: Step) -> None:
-        """Nothing to keep: the requirements do."""
-
     def get(self) -> float:
-        return formulas.soft_spl(
+        return compute_soft_spl(
             distance=self.others["distance_to_goal"].get(),
-            shortest=self._shortest,
+            shortest=self.start.shortest_path_length,
             travelled=self.others["path_length"].get(),
         )
 

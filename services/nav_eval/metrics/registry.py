@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
-from nav_eval.dataset.episode import Vec3
 from nav_eval.errors import ConfigError
+from nav_eval.records.geometry import Vec3
 from nav_eval.registry import Registry
 
 
@@ -54,13 +54,17 @@ class Metric(ABC):
         self.others = others
         self.chosen = chosen
 
-    @abstractmethod
     def reset(self, start: EpisodeStart) -> None:
         """Forget the last episode and begin a new one."""
+        self.start = start
 
-    @abstractmethod
-    def update(self, step: Step) -> None:
+    def update(self, step: Step) -> None:  # noqa: B027 - metrics made of others have nothing to keep
         """Take one step into account; everything in `requires` already has."""
+
+    @property
+    def success_distance(self) -> float:
+        """The metric's own, where it has that parameter, or the benchmark's."""
+        return float(self.chosen.get("success_distance", self.start.success_distance))
 
     @abstractmethod
     def get(self) -> float:
@@ -88,8 +92,8 @@ class MetricSuite:
     def __init__(self, names: Iterable[str], *, parameters: Mapping[str, Parameters] | None = None) -> None:
         self.names = tuple(dict.fromkeys(names))
         self._metrics: dict[str, Metric] = {}
-        for name in _in_order(self.names):
-            self._metrics[name] = _create(name, self._metrics, (parameters or {}).get(name, {}))
+        for name in _sort_by_requirements(self.names):
+            self._metrics[name] = _make_metric(name, self._metrics, (parameters or {}).get(name, {}))
 
     def reset(self, start: EpisodeStart) -> None:
         for metric in self._metrics.values():
@@ -105,7 +109,7 @@ class MetricSuite:
         return {name: value if math.isfinite(value) else None for name, value in values.items()}
 
 
-def _create(name: str, others: Mapping[str, Metric], chosen: Parameters) -> Metric:
+def _make_metric(name: str, others: Mapping[str, Metric], chosen: Parameters) -> Metric:
     metric_class = METRICS.get(name)
     unknown = sorted(set(chosen) - set(metric_class.parameters))
     if unknown:
@@ -114,7 +118,7 @@ def _create(name: str, others: Mapping[str, Metric], chosen: Parameters) -> Metr
     return metric_class(others, chosen)
 
 
-def _in_order(names: Iterable[str]) -> list[str]:
+def _sort_by_requirements(names: Iterable[str]) -> list[str]:
     """The names and all they require, requirements first."""
     ordered: dict[str, None] = {}
     open_names: list[str] = []

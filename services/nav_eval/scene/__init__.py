@@ -1,1 +1,1 @@
-"""Scenes: reading them, walking in them, making them."""
+"""Scenes: their files, what things in them are called, where one can walk in them."""

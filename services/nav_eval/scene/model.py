@@ -2,16 +2,17 @@
 
 One flat triangle list in world space (metres, Y up, right-handed), with materials and textures by
 index. Readers produce it; the renderer, the navigation mesh and the previews consume it. A scene
-carries its own report, so that nothing a reader left out stays unsaid.
+carries its own report, so that nothing a reader left out stays unsaid: readers write every conversion
+they made and everything they left out into a `ReadLog` while they work.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nav_eval.dataset.episode import Vec3
+from nav_eval.records.geometry import Vec3
 
 
 class AlphaMode(StrEnum):
@@ -130,3 +131,60 @@ class Scene:
         used[self.triangles] = True
         points = self.positions[used]
         return points.min(axis=0), points.max(axis=0)
+
+
+class ReadLog:
+    """Notes and warnings in the order in which they came up, each sentence once."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.triangles = 0
+        self.meshes = 0
+        self.up = ""
+        self._notes: dict[str, None] = {}
+        self._warnings: dict[str, None] = {}
+
+    def note(self, sentence: str) -> None:
+        """Something was done on purpose."""
+        self._notes[sentence] = None
+
+    def warn(self, sentence: str) -> None:
+        """Something was left out."""
+        self._warnings[sentence] = None
+
+    def report(self) -> SceneReport:
+        return SceneReport(
+            source=self.source,
+            notes=tuple(self._notes),
+            warnings=tuple(self._warnings),
+            file_triangles=self.triangles,
+            meshes=self.meshes,
+            up=self.up,
+        )
+
+
+#: how bright a surface is that faces this way under a plain light, which makes the rooms of a model without lamps
+#: readable; the sum over axes of squared normals is 1
+_FACING = {"up": 1.0, "down": 0.62, "x": 0.86, "z": 0.76}
+
+
+def apply_lighting(scene: Scene, lighting: str) -> Scene:
+    """The scene under `auto` (as it is), `unlit` (no light at all) or `lit` (a plain light where there is none)."""
+    if lighting == "unlit" and scene.lights:
+        return replace(scene, colors=np.full_like(scene.colors, 255))
+    if lighting == "lit" and not scene.lights:
+        return _apply_plain_light(scene)
+    return scene
+
+
+def _apply_plain_light(scene: Scene) -> Scene:
+    normals = scene.normals.astype(np.float64)
+    vertical = np.where(normals[:, 1] > 0, _FACING["up"], _FACING["down"])
+    light = normals[:, 0] ** 2 * _FACING["x"] + normals[:, 1] ** 2 * vertical + normals[:, 2] ** 2 * _FACING["z"]
+    unlit = np.array([material.unlit for material in scene.materials], dtype=bool)
+    bright = np.ones(len(scene.positions))
+    lit_corners = scene.triangles[~unlit[scene.triangle_material]].reshape(-1)
+    bright[lit_corners] = light[lit_corners]
+    colors = scene.colors.astype(np.float64)
+    colors[:, :3] *= bright[:, None]
+    return replace(scene, colors=np.round(np.clip(colors, 0, 255)).astype(np.uint8))

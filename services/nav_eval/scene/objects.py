@@ -14,23 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nav_eval.config.schema import MeshObjCfg, ObjectConfig, PrimitiveCubeCfg, PrimitiveCylinderCfg, PrimitiveSphereCfg
-from nav_eval.dataset.episode import Vec3
 from nav_eval.errors import SceneError
-from nav_eval.frames import rotation_matrix
+from nav_eval.records.geometry import Vec3, to_rotation_matrix
+from nav_eval.scene.formats import read_scene
 from nav_eval.scene.model import Material, Scene, SceneObject, Semantics
-from nav_eval.scene.reading import read_scene
+from nav_eval.scene.semantics import to_vector
 
 _SEGMENTS = 32
 _RINGS = 16
 _DEFAULT_COLOR = (0.7, 0.7, 0.7)
 
 
-class Furnished(NamedTuple):
+class FurnishedScene(NamedTuple):
     """A scene with things in it."""
 
     scene: Scene
-    blocks: NDArray[np.bool_]
-    """Per triangle: whether it is in anybody's way."""
+    blocks: NDArray[np.bool_]  #: per triangle: whether it is in anybody's way
 
 
 class _Mesh(NamedTuple):
@@ -39,24 +38,24 @@ class _Mesh(NamedTuple):
     triangles: NDArray[np.int64]
 
 
-def with_objects(scene: Scene, objects: Sequence[ObjectConfig], *, root: Path) -> Furnished:
+def place_objects(scene: Scene, objects: Sequence[ObjectConfig], *, root: Path) -> FurnishedScene:
     """The scene with all objects; mesh files are looked for under `root`."""
     blocks = np.ones(len(scene.triangles), dtype=np.bool_)
     for thing in objects:
-        part = _mesh_scene(thing, root) if isinstance(thing, MeshObjCfg) else _primitive_scene(thing)
-        placed = _placed(part, thing)
-        scene = _joined(scene, placed, thing)
+        part = _read_mesh(thing, root) if isinstance(thing, MeshObjCfg) else _make_primitive(thing)
+        placed = _place(part, thing)
+        scene = _join(scene, placed, thing)
         blocks = np.concatenate([blocks, np.full(len(placed.triangles), thing.collision_enabled)])
-    return Furnished(scene, blocks)
+    return FurnishedScene(scene, blocks)
 
 
-def _primitive_scene(thing: PrimitiveCubeCfg | PrimitiveSphereCfg | PrimitiveCylinderCfg) -> Scene:
+def _make_primitive(thing: PrimitiveCubeCfg | PrimitiveSphereCfg | PrimitiveCylinderCfg) -> Scene:
     if isinstance(thing, PrimitiveCubeCfg):
-        mesh = _box(thing.size)
+        mesh = _make_box(thing.size)
     elif isinstance(thing, PrimitiveSphereCfg):
-        mesh = _ball(thing.radius)
+        mesh = _make_ball(thing.radius)
     else:
-        mesh = _cylinder(thing.radius, thing.height)
+        mesh = _make_cylinder(thing.radius, thing.height)
     red, green, blue = thing.color or _DEFAULT_COLOR
     count = len(mesh.triangles)
     return Scene(
@@ -72,7 +71,7 @@ def _primitive_scene(thing: PrimitiveCubeCfg | PrimitiveSphereCfg | PrimitiveCyl
     )
 
 
-def _mesh_scene(thing: MeshObjCfg, root: Path) -> Scene:
+def _read_mesh(thing: MeshObjCfg, root: Path) -> Scene:
     path = (root / thing.mesh_path).resolve()
     if not path.is_relative_to(root.resolve()):
         raise SceneError(f"Object {thing.name!r}: {thing.mesh_path} leads out of {root}.")
@@ -84,20 +83,20 @@ def _mesh_scene(thing: MeshObjCfg, root: Path) -> Scene:
     return replace(mesh, materials=painted)
 
 
-def _placed(part: Scene, thing: ObjectConfig) -> Scene:
+def _place(part: Scene, thing: ObjectConfig) -> Scene:
     """Scaled, turned and moved to where the configuration says."""
     scale = np.array(thing.scale if isinstance(thing.scale, tuple) else (thing.scale,) * 3)
-    turn = rotation_matrix(thing.rotation)
+    turn = to_rotation_matrix(thing.rotation)
     positions = part.positions.astype(np.float64) * scale @ turn.T + np.array(thing.position)
     normals = part.normals.astype(np.float64) / scale @ turn.T
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
     return replace(part, positions=positions.astype(np.float32), normals=normals.astype(np.float32))
 
 
-def _joined(scene: Scene, part: Scene, thing: ObjectConfig) -> Scene:
+def _join(scene: Scene, part: Scene, thing: ObjectConfig) -> Scene:
     """One scene of two; the new part is one object of its own."""
     object_id = max((known.object_id for known in scene.semantics.objects), default=0) + 1
-    semantics, category = _named(scene.semantics, _object(part, thing, object_id))
+    semantics, category = _add_to_semantics(scene.semantics, _make_object(part, thing, object_id))
     textures = len(scene.textures)
     moved = tuple(
         material if material.texture is None else replace(material, texture=material.texture + textures)
@@ -111,31 +110,31 @@ def _joined(scene: Scene, part: Scene, thing: ObjectConfig) -> Scene:
         uvs=np.concatenate([scene.uvs, part.uvs]),
         colors=np.concatenate([scene.colors, part.colors]),
         triangles=np.concatenate([scene.triangles, part.triangles + np.uint32(len(scene.positions))]),
-        triangle_material=_appended(scene.triangle_material, part.triangle_material + len(scene.materials)),
-        triangle_object=_appended(scene.triangle_object, np.full(count, object_id)),
-        triangle_category=_appended(scene.triangle_category, np.full(count, category)),
+        triangle_material=_append(scene.triangle_material, part.triangle_material + len(scene.materials)),
+        triangle_object=_append(scene.triangle_object, np.full(count, object_id)),
+        triangle_category=_append(scene.triangle_category, np.full(count, category)),
         materials=scene.materials + moved,
         textures=scene.textures + part.textures,
         semantics=semantics,
     )
 
 
-def _appended(known: NDArray[np.unsignedinteger], new: NDArray[np.integer]) -> NDArray[np.unsignedinteger]:
+def _append(known: NDArray[np.unsignedinteger], new: NDArray[np.integer]) -> NDArray[np.unsignedinteger]:
     return np.concatenate([known, new.astype(known.dtype)])
 
 
-def _object(part: Scene, thing: ObjectConfig, object_id: int) -> SceneObject:
+def _make_object(part: Scene, thing: ObjectConfig, object_id: int) -> SceneObject:
     lower, upper = part.positions.min(axis=0), part.positions.max(axis=0)
     return SceneObject(
         object_id=object_id,
         category=thing.category or thing.name,
-        center=_vector((lower + upper) / 2),
-        size=_vector(upper - lower),
+        center=to_vector((lower + upper) / 2),
+        size=to_vector(upper - lower),
         name=thing.name,
     )
 
 
-def _named(semantics: Semantics, thing: SceneObject) -> tuple[Semantics, int]:
+def _add_to_semantics(semantics: Semantics, thing: SceneObject) -> tuple[Semantics, int]:
     categories = semantics.categories
     if thing.category not in categories:
         categories = (*categories, thing.category)
@@ -143,7 +142,7 @@ def _named(semantics: Semantics, thing: SceneObject) -> tuple[Semantics, int]:
     return named, categories.index(thing.category)
 
 
-def _box(size: Vec3) -> _Mesh:
+def _make_box(size: Vec3) -> _Mesh:
     """Four corners per face, so that each face has its own normal."""
     positions: list[NDArray[np.float64]] = []
     normals: list[NDArray[np.float64]] = []
@@ -161,30 +160,23 @@ def _box(size: Vec3) -> _Mesh:
     return _Mesh(np.array(positions) * np.array(size) / 2, np.array(normals), np.array(triangles))
 
 
-def _cylinder(radius: float, height: float) -> _Mesh:
+def _make_cylinder(radius: float, height: float) -> _Mesh:
     """Upright, closed at both ends."""
-    around = [(math.cos(t), -math.sin(t)) for t in _turn(_SEGMENTS)]
+    around = [(math.cos(t), -math.sin(t)) for t in _divide_turn(_SEGMENTS)]
     half = height / 2
     side = [(radius * c, y, radius * s) for c, s in around for y in (-half, half)]
     side_normals = [(c, 0.0, s) for c, s in around for _ in range(2)]
-    wall = [
-        triangle
-        for i in range(_SEGMENTS)
-        for low, high, next_low, next_high in [(2 * i, 2 * i + 1, *_next_pair(i))]
-        for triangle in ((low, next_low, next_high), (low, next_high, high))
-    ]
+    wall: list[tuple[int, int, int]] = []
+    for low in range(0, 2 * _SEGMENTS, 2):
+        following = (low + 2) % (2 * _SEGMENTS)
+        wall += [(low, following, following + 1), (low, following + 1, low + 1)]
     mesh = _Mesh(np.array(side), np.array(side_normals), np.array(wall))
     for y, up in ((half, 1.0), (-half, -1.0)):
-        mesh = _with_lid(mesh, [(radius * c, y, radius * s) for c, s in around], up)
+        mesh = _add_lid(mesh, [(radius * c, y, radius * s) for c, s in around], up)
     return mesh
 
 
-def _next_pair(index: int) -> tuple[int, int]:
-    following = (index + 1) % _SEGMENTS
-    return 2 * following, 2 * following + 1
-
-
-def _with_lid(mesh: _Mesh, rim: list[Vec3], up: float) -> _Mesh:
+def _add_lid(mesh: _Mesh, rim: list[Vec3], up: float) -> _Mesh:
     start, count = len(mesh.positions), len(rim)
     fan = [
         (start, start + i, start + i + 1) if up > 0 else (start, start + i + 1, start + i) for i in range(1, count - 1)
@@ -196,24 +188,24 @@ def _with_lid(mesh: _Mesh, rim: list[Vec3], up: float) -> _Mesh:
     )
 
 
-def _ball(radius: float) -> _Mesh:
+def _make_ball(radius: float) -> _Mesh:
     normals = [
         (math.sin(down) * math.cos(around), math.cos(down), -math.sin(down) * math.sin(around))
         for down in (math.pi * ring / _RINGS for ring in range(_RINGS + 1))
-        for around in [*_turn(_SEGMENTS), 2 * math.pi]
+        for around in [*_divide_turn(_SEGMENTS), 2 * math.pi]
     ]
     row = _SEGMENTS + 1
     triangles = [
         triangle
         for ring in range(_RINGS)
         for i in range(ring * row, ring * row + _SEGMENTS)
-        for triangle in _quad(i, row, first=ring == 0, last=ring == _RINGS - 1)
+        for triangle in _make_quad(i, row, first=ring == 0, last=ring == _RINGS - 1)
     ]
     unit = np.array(normals)
     return _Mesh(unit * radius, unit, np.array(triangles))
 
 
-def _quad(i: int, row: int, *, first: bool, last: bool) -> Iterable[tuple[int, int, int]]:
+def _make_quad(i: int, row: int, *, first: bool, last: bool) -> Iterable[tuple[int, int, int]]:
     """The patch below and right of vertex i; at the poles it is a triangle."""
     if not last:
         yield (i, i + row, i + row + 1)
@@ -221,10 +213,5 @@ def _quad(i: int, row: int, *, first: bool, last: bool) -> Iterable[tuple[int, i
         yield (i, i + row + 1, i + 1)
 
 
-def _turn(parts: int) -> list[float]:
+def _divide_turn(parts: int) -> list[float]:
     return [2 * math.pi * part / parts for part in range(parts)]
-
-
-def _vector(values: NDArray[np.float32]) -> Vec3:
-    x, y, z = (float(value) for value in values)
-    return (x, y, z)

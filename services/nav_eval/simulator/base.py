@@ -13,25 +13,40 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from nav_eval.config.schema import BenchmarkConfig
-from nav_eval.dataset.episode import Episode, Vec3
+from nav_eval.dataset.episode import Episode
+from nav_eval.errors import SimulatorError
+from nav_eval.records.geometry import Vec3
 from nav_eval.registry import Registry
 from nav_eval.scene.navigation import Ground
-from nav_eval.simulator.motion import AgentState
-from nav_eval.simulator.sensors import SensorValue
+from nav_eval.sensors import SensorValue
+from nav_eval.simulator.motion import NO_ARGUMENTS, AgentState
 
 Observations: TypeAlias = dict[str, SensorValue]
 """What the sensors of one moment say, by sensor name."""
 
-Places: TypeAlias = Mapping[str, NDArray[Any]]
+ObservationBuffers: TypeAlias = Mapping[str, NDArray[Any]]
 """Arrays to write readings into, by sensor; each of its sensor's shape and type, C-contiguous."""
 
-_NO_ARGUMENTS: Mapping[str, float] = {}
+
+def place_readings(readings: Observations, out: ObservationBuffers | None) -> Observations:
+    """The readings, each in its place where there is one; what was made there is not copied."""
+    return {name: _place(name, value, (out or {}).get(name)) for name, value in readings.items()}
+
+
+def _place(name: str, value: SensorValue, place: NDArray[Any] | None) -> SensorValue:
+    if place is None or place is value or not isinstance(value, np.ndarray):
+        return value
+    if (place.shape, place.dtype) != (value.shape, value.dtype):
+        needed, given = f"{value.dtype}{value.shape}", f"{place.dtype}{place.shape}"
+        raise SimulatorError(f"The sensor {name!r} needs a place for {needed}, but was given {given}.")
+    np.copyto(place, value)
+    return place
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,16 +64,16 @@ class Simulator(ABC):
 
     @abstractmethod
     def reset(
-        self, episode: Episode, *, sensors: Iterable[str] | None = None, out: Places | None = None
+        self, episode: Episode, *, sensors: Iterable[str] | None = None, out: ObservationBuffers | None = None
     ) -> Observations:
         """Begin an episode; only `sensors` are delivered from now on, all of them if None."""
 
     @abstractmethod
-    def act(self, action: str, arguments: Mapping[str, float] = _NO_ARGUMENTS) -> AgentState:
+    def act(self, action: str, arguments: Mapping[str, float] = NO_ARGUMENTS) -> AgentState:
         """Apply one action. Refuses actions that the task does not have."""
 
     @abstractmethod
-    def observe(self, *, out: Places | None = None) -> Observations:
+    def observe(self, *, out: ObservationBuffers | None = None) -> Observations:
         """What the agent senses where it is."""
 
     @abstractmethod
@@ -85,7 +100,7 @@ class Simulator(ABC):
         """Give everything back; the simulator cannot be used afterwards."""
 
     def step(
-        self, action: str, arguments: Mapping[str, float] = _NO_ARGUMENTS, *, out: Places | None = None
+        self, action: str, arguments: Mapping[str, float] = NO_ARGUMENTS, *, out: ObservationBuffers | None = None
     ) -> Observations:
         """Apply one action and look."""
         self.act(action, arguments)
@@ -101,9 +116,7 @@ class Simulator(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -121,3 +134,15 @@ def register_simulator(name: str) -> Callable[[F], F]:
         return factory
 
     return add
+
+
+@register_simulator("moderngl")
+def open_moderngl(setup: SimulatorSetup) -> Simulator:
+    from nav_eval.simulator.moderngl_simulator import ModernGLSimulator
+
+    return ModernGLSimulator(setup)
+
+
+def open_simulator(setup: SimulatorSetup) -> Simulator:
+    """The simulator that the benchmark asks for."""
+    return SIMULATORS.get(setup.benchmark.simulator.backend)(setup)

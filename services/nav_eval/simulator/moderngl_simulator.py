@@ -1,29 +1,24 @@
 """The built-in simulator: our navigation, our motion, pictures by ModernGL."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
-from nav_eval.config.schema import ImageGoalSensor, PictureSensor, SensorConfig
 from nav_eval.dataset.episode import Episode
-from nav_eval.errors import DatasetError, SimulatorError
+from nav_eval.errors import SimulatorError
+from nav_eval.records.geometry import MICRODEGREES
 from nav_eval.scene.model import Scene
 from nav_eval.scene.navigation import Ground
-from nav_eval.simulator.actions import Body
-from nav_eval.simulator.base import Observations, Places, Simulator, SimulatorSetup
-from nav_eval.simulator.goals import with_goals
-from nav_eval.simulator.motion import MICRODEGREES, AgentState
-from nav_eval.simulator.pictures import Pictures
-from nav_eval.simulator.randomization import DomainDraw, DomainRandomizationManager, randomized
-from nav_eval.simulator.rendering import Camera, Channel, Device, PreparedScene, Renderer
-from nav_eval.simulator.scene_manager import Place, SceneManager
-from nav_eval.simulator.sensors import SENSORS, Moment, Sensor
-
-_NO_ARGUMENTS: Mapping[str, float] = {}
+from nav_eval.sensors import NoPictures, PictureSource, Sensor, SensorContext
+from nav_eval.simulator.base import ObservationBuffers, Observations, Simulator, SimulatorSetup, place_readings
+from nav_eval.simulator.camera_rig import CameraRig
+from nav_eval.simulator.domain_randomization import DomainDraw, DomainRandomizationManager, randomize_scene
+from nav_eval.simulator.motion import NO_ARGUMENTS, AgentState, Body
+from nav_eval.simulator.rendering import Device, PreparedScene, Renderer
+from nav_eval.simulator.scene_manager import NavigableScene, SceneManager, resolve_goals
 
 
-class NotStarted(SimulatorError):
+class EpisodeNotStarted(SimulatorError):
     """No episode has been started; call reset first."""
 
 
@@ -41,13 +36,15 @@ class ModernGLSimulator(Simulator):
         )
 
     def reset(
-        self, episode: Episode, *, sensors: Iterable[str] | None = None, out: Places | None = None
+        self, episode: Episode, *, sensors: Iterable[str] | None = None, out: ObservationBuffers | None = None
     ) -> Observations:
         robot = self._benchmark.robot(episode.private.robot)
         place = self._scenes.open(episode.scene_id, robot)
-        episode = with_goals(episode, place.semantics, place.ground)
+        episode = resolve_goals(episode, place.semantics, place.ground)
         suite = self._benchmark.sensors(robot.name)
-        chosen = suite if sensors is None else {name: suite[name] for name in sensors}
+        chosen = {name: suite[name] for name in (suite if sensors is None else sensors)}
+        if not self._setup.pictures:
+            chosen = {name: sensor for name, sensor in chosen.items() if not sensor.is_rendered}
         body = Body(self._benchmark.task, place.ground, sliding=self._benchmark.simulator.physics.allow_sliding)
         draw = self._domain.draw(episode.episode_id)
         self._stage = _Stage(episode=episode, place=place, body=body, sensors=chosen, draw=draw)
@@ -58,18 +55,24 @@ class ModernGLSimulator(Simulator):
         """The current episode, with the goals that the scene fills in."""
         return self._current.episode
 
-    def act(self, action: str, arguments: Mapping[str, float] = _NO_ARGUMENTS) -> AgentState:
+    def act(self, action: str, arguments: Mapping[str, float] = NO_ARGUMENTS) -> AgentState:
         stage = self._current
         stage.state = stage.body.apply(stage.state, action, arguments)
         stage.steps += 1
         return stage.state
 
-    def observe(self, *, out: Places | None = None) -> Observations:
+    def observe(self, *, out: ObservationBuffers | None = None) -> Observations:
         stage = self._current
-        observations: Observations = {name: sensor.read(stage.moment()) for name, sensor in stage.plain.items()}
-        if self._setup.pictures and (stage.cameras or stage.goal_pictures):
-            observations |= self._pictures(stage, out)
-        return observations
+        context = SensorContext(
+            episode=stage.episode,
+            start=stage.start,
+            now=stage.state.pose,
+            step=stage.steps,
+            seed=self._benchmark.evaluation.seed,
+            category_ids=stage.place.category_ids,
+            pictures=self._make_picture_source(stage, out),
+        )
+        return place_readings({name: sensor.read(name, context) for name, sensor in stage.sensors.items()}, out)
 
     def get_agent_state(self) -> AgentState:
         return self._current.state
@@ -91,30 +94,23 @@ class ModernGLSimulator(Simulator):
     @property
     def _current(self) -> "_Stage":
         if self._stage is None:
-            raise NotStarted
+            raise EpisodeNotStarted
         return self._stage
 
-    def _pictures(self, stage: "_Stage", out: Places | None) -> Observations:
-        renderer = self._renderer_of(stage.drawn)
-        if stage.goal_pictures and not stage.goal_observations:
-            stage.goal_observations = {
-                name: _goal_picture(stage.episode, config, renderer) for name, config in stage.goal_pictures.items()
-            }
-        noise = (self._benchmark.evaluation.seed, f"{stage.episode.episode_id}/{stage.steps}")
-        tilt = stage.state.tilt / MICRODEGREES
-        shots = stage.pictures.take(
-            renderer, stage.state.pose, tilt=tilt, wanted=stage.cameras, noise_key=noise, out=out
-        )
-        return {**shots, **stage.goal_observations}
+    def _make_picture_source(self, stage: "_Stage", out: ObservationBuffers | None) -> PictureSource:
+        if not any(sensor.is_rendered for sensor in stage.sensors.values()):
+            return NoPictures()
+        renderer = self._get_renderer(stage.drawn)
+        return stage.rig.face(renderer, stage.state.pose, tilt=stage.state.tilt / MICRODEGREES, out=out)
 
-    def _renderer_of(self, scene: Scene | PreparedScene) -> Renderer:
+    def _get_renderer(self, scene: Scene | PreparedScene) -> Renderer:
         if self._renderer is None or self._renderer[0] is not scene:
             if self._renderer is not None:
                 self._renderer[1].release()
             rendering = self._benchmark.simulator.rendering
             renderer = Renderer(
                 scene,
-                device=_device(rendering.gpu),
+                device=_open_device(rendering.gpu),
                 trilinear=rendering.render_quality != "low",
                 culling=rendering.culling,
             )
@@ -122,67 +118,32 @@ class ModernGLSimulator(Simulator):
         return self._renderer[1]
 
 
+@dataclass(kw_only=True, eq=False)
 class _Stage:
     """One episode under way."""
 
-    def __init__(
-        self,
-        *,
-        episode: Episode,
-        place: Place,
-        body: Body,
-        sensors: Mapping[str, SensorConfig],
-        draw: DomainDraw | None,
-    ) -> None:
-        self.episode = episode
-        self.place = place
-        self.draw = draw
-        self.body = body
-        self.state = body.start(episode.private.start)
+    episode: Episode
+    place: NavigableScene
+    body: Body
+    sensors: Mapping[str, Sensor]
+    draw: DomainDraw | None
+    steps: int = 0
+
+    def __post_init__(self) -> None:
+        self.state = self.body.start(self.episode.private.start)
         self.start = self.state.pose
-        self.steps = 0
-        self.cameras = [name for name, config in sensors.items() if isinstance(config, PictureSensor)]
-        self.pictures = Pictures(sensors, jitter=None if draw is None else draw.camera)
-        self.goal_pictures = {name: config for name, config in sensors.items() if isinstance(config, ImageGoalSensor)}
-        self.goal_observations: Observations = {}
-        self.plain: dict[str, Sensor] = {
-            name: SENSORS.get(config.kind)(config)
-            for name, config in sensors.items()
-            if not isinstance(config, PictureSensor | ImageGoalSensor)
-        }
+        self.rig = CameraRig(self.sensors, jitter=None if self.draw is None else self.draw.camera)
 
     @cached_property
     def drawn(self) -> Scene | PreparedScene:
         """What is drawn: the place's scene, or what randomisation makes of it. Made only if a picture is taken."""
         if self.draw is None or not self.draw.changes_scene:
             return self.place.prepared
-        return randomized(self.place.scene, self.draw, self.episode)
-
-    def moment(self) -> Moment:
-        return Moment(episode=self.episode, start=self.start, now=self.state.pose, category_ids=self.place.category_ids)
+        return randomize_scene(self.place.scene, self.draw, self.episode)
 
 
-def _device(gpu: int | str) -> Device:
+def _open_device(gpu: int | str) -> Device:
     """The device that the configuration names; never silently another one."""
     if gpu == "cpu":
-        return Device.software()
+        return Device.open_software()
     return Device.open(gpu if isinstance(gpu, int) else None)
-
-
-def _goal_picture(
-    episode: Episode, config: ImageGoalSensor, renderer: Renderer
-) -> "np.ndarray[tuple[int, ...], np.dtype[np.uint8]]":
-    """What the goal looks like, through the camera that the episode states."""
-    image = next((goal.image for goal in episode.goals if goal.image is not None), None)
-    if image is None:
-        raise DatasetError(f"Episode {episode.episode_id!r} has no goal picture, but the task has an imagegoal sensor.")
-    camera = Camera(
-        position=image.pose.position,
-        rotation=image.pose.rotation,
-        width=config.width or image.width,
-        height=config.height or image.height,
-        hfov=config.hfov or image.hfov,
-    )
-    picture = renderer.render(camera, [Channel.RGB]).rgb
-    assert picture is not None
-    return picture

@@ -2,7 +2,7 @@
 
 Only + − × ÷ √ and comparisons touch a pose. The start direction comes out of the start quaternion by
 algebra; a heading is the whole number of microdegrees turned since then, and its direction is the
-start direction rotated by a tabulated cosine and sine (`nav_eval.scene.navigation.angles`). Turning
+start direction rotated by a tabulated cosine and sine (`nav_eval.records.geometry`). Turning
 twelve times by 30° is therefore exactly no turn at all, and no error builds up along an episode.
 """
 
@@ -13,15 +13,15 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-from nav_eval.dataset.episode import Pose, Quaternion, Vec3
-from nav_eval.errors import NavigationError, SimulatorError
-from nav_eval.scene.navigation.angles import FULL_TURN, MICRODEGREES, microdegrees, unit_vector
+from nav_eval.config.schema import ActionConfig, TaskConfig
+from nav_eval.errors import ConfigError, NavigationMeshError, SimulatorError
+from nav_eval.records.geometry import FULL_TURN, Pose, Quaternion, Vec3, get_unit_vector, to_microdegrees
 from nav_eval.scene.navigation.ground import Ground
 
 Direction = tuple[float, float]
 Arguments = Mapping[str, float]
 
-_NO_ARGUMENTS: Arguments = {}
+NO_ARGUMENTS: Arguments = {}
 
 
 class ActionRefused(SimulatorError):
@@ -32,25 +32,21 @@ class AgentState(NamedTuple):
     """Where an agent stands, which way it looks, and what it has bumped into."""
 
     position: Vec3
-    start_forward: Direction
-    """The unit direction (x, z) it faced at the start."""
-    heading: int = 0
-    """Microdegrees turned to the left since the start, in [0, 360°)."""
-    tilt: int = 0
-    """Microdegrees that the sensors look up."""
-    collided: bool = False
-    """Did the last action end at a wall?"""
+    start_forward: Direction  #: the unit direction (x, z) it faced at the start
+    heading: int = 0  #: microdegrees turned to the left since the start, in [0, 360°)
+    tilt: int = 0  #: microdegrees that the sensors look up
+    collided: bool = False  #: did the last action end at a wall?
     collisions: int = 0
 
     @property
     def forward(self) -> Direction:
         """The unit direction (x, z) it faces."""
-        return turned(self.start_forward, self.heading)
+        return turn_direction(self.start_forward, self.heading)
 
     @property
     def rotation(self) -> Quaternion:
         """The rotation about the vertical axis; tilt belongs to the sensors."""
-        return quaternion_of(self.forward)
+        return to_quaternion(self.forward)
 
     @property
     def pose(self) -> Pose:
@@ -63,7 +59,7 @@ class AgentState(NamedTuple):
         return math.atan2(-x, -z)
 
 
-def forward_of(rotation: Quaternion) -> Direction:
+def to_forward(rotation: Quaternion) -> Direction:
     """The horizontal unit direction (x, z) that a rotation faces."""
     x, y, z, w = rotation
     along_x, along_z = -2.0 * (x * z + w * y), -(w * w - x * x - y * y + z * z)
@@ -77,7 +73,7 @@ def forward_of(rotation: Quaternion) -> Direction:
     return (along_x / length, along_z / length)
 
 
-def quaternion_of(forward: Direction) -> Quaternion:
+def to_quaternion(forward: Direction) -> Quaternion:
     """The rotation about the vertical axis that faces this unit direction."""
     sine, cosine = -forward[0], -forward[1]
     if cosine >= 0.0:  # the half angle from the larger of the two squares, which loses no digits
@@ -88,21 +84,21 @@ def quaternion_of(forward: Direction) -> Quaternion:
 
 
 @lru_cache(maxsize=1 << 14)
-def turned(forward: Direction, heading: int) -> Direction:
+def turn_direction(forward: Direction, heading: int) -> Direction:
     """The direction after a turn to the left by this many microdegrees."""
-    cosine, sine = unit_vector(heading)
+    cosine, sine = get_unit_vector(heading)
     return (cosine * forward[0] + sine * forward[1], cosine * forward[1] - sine * forward[0])
 
 
-def placed(ground: Ground, pose: Pose) -> AgentState:
+def place_agent(ground: Ground, pose: Pose) -> AgentState:
     """The agent at the start of an episode: where the pose says, or on the nearest ground to it."""
     position = pose.position if ground.is_navigable(pose.position) else ground.snap_point(pose.position)
     if position is None:
-        raise NavigationError(
+        raise NavigationMeshError(
             f"Start position {list(pose.position)} has no ground nearby; "
             "check the scene, its up axis and the agent's size."
         )
-    return AgentState(position, forward_of(pose.rotation))
+    return AgentState(position, to_forward(pose.rotation))
 
 
 class Effect(StrEnum):
@@ -113,6 +109,16 @@ class Effect(StrEnum):
 
 
 ARGUMENT_NAMES = {Effect.MOVE: "step_size", Effect.TURN: "turn_angle", Effect.LOOK: "tilt_angle"}
+
+#: what the discrete actions of the field do: −1 is right, down and backwards
+_EFFECTS = {
+    "stop": (Effect.STOP, 1),
+    "move_forward": (Effect.MOVE, 1),
+    "turn_left": (Effect.TURN, 1),
+    "turn_right": (Effect.TURN, -1),
+    "look_up": (Effect.LOOK, 1),
+    "look_down": (Effect.LOOK, -1),
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -125,17 +131,13 @@ class ActionRule:
     largest: float | None = None  #: an agent may ask for its own amount up to this; None: it may not
 
 
-def standard_actions(
+def make_standard_actions(
     *, step_size: float = 0.25, turn_angle: float = 15.0, tilt_angle: float = 15.0
 ) -> dict[str, ActionRule]:
     """The six discrete actions of the field."""
+    amounts = {Effect.STOP: 0.0, Effect.MOVE: step_size, Effect.TURN: turn_angle, Effect.LOOK: tilt_angle}
     return {
-        "stop": ActionRule(effect=Effect.STOP),
-        "move_forward": ActionRule(effect=Effect.MOVE, amount=step_size),
-        "turn_left": ActionRule(effect=Effect.TURN, amount=turn_angle),
-        "turn_right": ActionRule(effect=Effect.TURN, amount=turn_angle, sign=-1),
-        "look_up": ActionRule(effect=Effect.LOOK, amount=tilt_angle),
-        "look_down": ActionRule(effect=Effect.LOOK, amount=tilt_angle, sign=-1),
+        name: ActionRule(effect=effect, amount=amounts[effect], sign=sign) for name, (effect, sign) in _EFFECTS.items()
     }
 
 
@@ -148,20 +150,20 @@ class DiscreteMotion:
         self.ground = ground
         self.actions = dict(actions)
         self.sliding = sliding
-        self._max_tilt = microdegrees(max_tilt)
-        self._amounts = {name: _amount(rule, rule.amount) for name, rule in self.actions.items()}
+        self._max_tilt = to_microdegrees(max_tilt)
+        self._amounts = {name: _compute_amount(rule, rule.amount) for name, rule in self.actions.items()}
 
     def start(self, pose: Pose) -> AgentState:
-        return placed(self.ground, pose)
+        return place_agent(self.ground, pose)
 
-    def apply(self, state: AgentState, action: str, arguments: Arguments = _NO_ARGUMENTS) -> AgentState:
+    def apply(self, state: AgentState, action: str, arguments: Arguments = NO_ARGUMENTS) -> AgentState:
         """The state after one action."""
         rule = self.actions.get(action)
         if rule is None:
             raise ActionRefused(f"Action {action!r} is not part of this task; it has {', '.join(self.actions)}.")
-        amount = self._asked_for(action, rule, arguments) if arguments else self._amounts[action]
+        amount = self._get_amount(action, rule, arguments) if arguments else self._amounts[action]
         if rule.effect is Effect.MOVE:
-            return moved(self.ground, state, amount, sliding=self.sliding)
+            return move_agent(self.ground, state, amount, sliding=self.sliding)
         if rule.effect is Effect.TURN:
             return state._replace(heading=(state.heading + int(amount)) % FULL_TURN, collided=False)
         if rule.effect is Effect.LOOK:
@@ -169,7 +171,7 @@ class DiscreteMotion:
             return state._replace(tilt=tilt, collided=False)
         return state._replace(collided=False)
 
-    def _asked_for(self, action: str, rule: ActionRule, arguments: Arguments) -> float:
+    def _get_amount(self, action: str, rule: ActionRule, arguments: Arguments) -> float:
         name = ARGUMENT_NAMES.get(rule.effect)
         unknown = sorted(set(arguments) - {name})
         if unknown or name is None:
@@ -179,7 +181,7 @@ class DiscreteMotion:
         value = arguments[name]
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value <= rule.largest:
             raise ActionRefused(f"{name}={value!r} of action {action!r} must be above 0 and at most {rule.largest}.")
-        return _amount(rule, float(value))
+        return _compute_amount(rule, float(value))
 
 
 class VelocityMotion:
@@ -197,7 +199,7 @@ class VelocityMotion:
         self.sliding = sliding
 
     def start(self, pose: Pose) -> AgentState:
-        return placed(self.ground, pose)
+        return place_agent(self.ground, pose)
 
     def apply(self, state: AgentState, *, linear: float, angular: float, seconds: float) -> AgentState:
         """The state after `seconds` at `linear` m/s forward and `angular` degrees/s to the left."""
@@ -205,9 +207,9 @@ class VelocityMotion:
         self._check("angular", angular, self.max_angular)
         if not (math.isfinite(seconds) and seconds > 0.0):
             raise ActionRefused(f"A velocity is held for {seconds!r} seconds; it must be above 0.")
-        turn = microdegrees(angular * seconds)
+        turn = to_microdegrees(angular * seconds)
         half = state._replace(heading=(state.heading + turn // 2) % FULL_TURN)
-        after = moved(self.ground, half, linear * seconds, sliding=self.sliding)
+        after = move_agent(self.ground, half, linear * seconds, sliding=self.sliding)
         return after._replace(heading=(state.heading + turn) % FULL_TURN)
 
     @staticmethod
@@ -216,10 +218,10 @@ class VelocityMotion:
             raise ActionRefused(f"{name} velocity {value!r} must be between {-largest} and {largest}.")
 
 
-def moved(ground: Ground, state: AgentState, metres: float, *, sliding: bool) -> AgentState:
+def move_agent(ground: Ground, state: AgentState, metres: float, *, sliding: bool) -> AgentState:
     """One step straight on, as far as the ground allows."""
     start = state.position
-    x, z = turned(state.start_forward, state.heading)
+    x, z = turn_direction(state.start_forward, state.heading)
     end = (start[0] + metres * x, start[1], start[2] + metres * z)
     position, collided = ground.try_step(start, end, sliding=sliding)
     return AgentState(
@@ -227,26 +229,76 @@ def moved(ground: Ground, state: AgentState, metres: float, *, sliding: bool) ->
     )
 
 
-def _amount(rule: ActionRule, amount: float) -> float:
+def _compute_amount(rule: ActionRule, amount: float) -> float:
     """Signed metres, or signed whole microdegrees."""
     if rule.effect in (Effect.TURN, Effect.LOOK):
-        return rule.sign * microdegrees(amount)
+        return rule.sign * to_microdegrees(amount)
     return rule.sign * amount
 
 
-__all__ = [
-    "ARGUMENT_NAMES",
-    "MICRODEGREES",
-    "ActionRefused",
-    "ActionRule",
-    "AgentState",
-    "DiscreteMotion",
-    "Effect",
-    "VelocityMotion",
-    "forward_of",
-    "moved",
-    "placed",
-    "quaternion_of",
-    "standard_actions",
-    "turned",
-]
+VELOCITY_CONTROL = "velocity_control"
+
+
+class Body:
+    """What an agent steers: the actions of a task on some ground."""
+
+    def __init__(self, task: TaskConfig, ground: Ground, *, sliding: bool) -> None:
+        self._task = task
+        self._ground = ground
+        discrete = [action for action in task.actions if action.name != VELOCITY_CONTROL]
+        self._discrete = DiscreteMotion(
+            ground, {action.name: _make_rule(action) for action in discrete}, sliding=sliding
+        )
+        self._velocity = task.action(VELOCITY_CONTROL)
+        self._sliding = sliding
+
+    def start(self, pose: Pose) -> AgentState:
+        return place_agent(self._ground, pose)
+
+    def apply(self, state: AgentState, action: str, arguments: Mapping[str, float]) -> AgentState:
+        """The state after an action; refuses what the task does not have or does not allow."""
+        if action == VELOCITY_CONTROL and self._velocity is not None:
+            return self._apply_velocity(state, self._velocity, arguments)
+        if arguments:
+            self._check(action, arguments)
+        return self._discrete.apply(state, action, arguments)
+
+    def _check(self, action: str, arguments: Mapping[str, float]) -> None:
+        if not all(_is_number(value) for value in arguments.values()):
+            raise ActionRefused(f"{action} came with action_args that are not finite numbers: {dict(arguments)}.")
+        try:
+            self._task.action_params(action, arguments)
+        except ValueError as error:
+            raise ActionRefused(str(error)) from error
+
+    def _apply_velocity(self, state: AgentState, config: ActionConfig, arguments: Mapping[str, float]) -> AgentState:
+        unknown = sorted(set(arguments) - {"linear_velocity", "angular_velocity"})
+        if unknown:
+            raise ActionRefused(f"velocity_control takes linear_velocity and angular_velocity, not {unknown[0]!r}.")
+        linear, angular = arguments.get("linear_velocity", 0.0), arguments.get("angular_velocity", 0.0)
+        if not (_is_number(linear) and _is_number(angular)):
+            raise ActionRefused("velocity_control came with a velocity that is not a finite number.")
+        motion = VelocityMotion(
+            self._ground,
+            max_linear=config.params["max_linear_speed"],
+            max_angular=config.params["max_angular_speed"],
+            sliding=self._sliding,
+        )
+        return motion.apply(state, linear=linear, angular=angular, seconds=config.params["time_step"])
+
+
+def _make_rule(action: ActionConfig) -> ActionRule:
+    if action.name not in _EFFECTS:
+        raise ConfigError(
+            f"The simulator has no action {action.name!r}; it has {', '.join(_EFFECTS)}, {VELOCITY_CONTROL}."
+        )
+    effect, sign = _EFFECTS[action.name]
+    parameter = ARGUMENT_NAMES.get(effect)
+    if parameter is None:
+        return ActionRule(effect=effect)
+    largest = action.bounds[parameter][1] if parameter in action.bounds else None
+    return ActionRule(effect=effect, amount=action.params[parameter], sign=sign, largest=largest)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from nav_eval.dataset.episode import Vec3
-from nav_eval.randomness import generator
-from nav_eval.scene.navigation.maps import BORDER, INSIDE, floor_heights, top_down
+from nav_eval.randomness import make_generator
+from nav_eval.records.geometry import measure_distance
 from nav_eval.scene.navigation.mesh import NavigationMesh
+from nav_eval.scene.navigation.top_down_map import BORDER, INSIDE, find_floor_heights, make_top_down_map
 from nav_eval.simulator.rendering import Camera, Channel, Renderer
 from nav_eval.simulator.scene_manager import SceneSource
 
@@ -24,38 +24,38 @@ _PIXELS_PER_CELL = 2
 def write_previews(source: SceneSource, mesh: NavigationMesh, out: Path, *, views: int, seed: int) -> Iterator[Path]:
     """Write map_<floor>.png and view_<n>.png; yields each file as it is written."""
     out.mkdir(parents=True, exist_ok=True)
-    for floor in range(len(floor_heights(mesh))):
+    for floor in range(len(find_floor_heights(mesh))):
         path = out / f"map_{floor}.png"
-        Image.fromarray(map_picture(mesh, floor)).save(path)
+        Image.fromarray(draw_map(mesh, floor)).save(path)
         yield path
     with Renderer(source.prepared) as renderer:
-        for number, camera in enumerate(chosen_views(mesh, renderer, count=views, seed=seed)):
+        for number, camera in enumerate(choose_views(mesh, renderer, count=views, seed=seed)):
             path = out / f"view_{number}.png"
-            Image.fromarray(_taken(renderer, camera)).save(path)
+            Image.fromarray(_take_picture(renderer, camera)).save(path)
             yield path
 
 
-def _taken(renderer: Renderer, camera: Camera) -> NDArray[np.uint8]:
+def _take_picture(renderer: Renderer, camera: Camera) -> NDArray[np.uint8]:
     picture = renderer.render(camera, [Channel.RGB]).rgb
     assert picture is not None
     return picture
 
 
-def map_picture(mesh: NavigationMesh, floor: int) -> NDArray[np.uint8]:
+def draw_map(mesh: NavigationMesh, floor: int) -> NDArray[np.uint8]:
     """A floor from above: where one can walk, and where it ends."""
-    image = top_down(mesh, floor).image
+    image = make_top_down_map(mesh, floor).image
     colors = _MAP_COLORS[np.minimum(image, max(INSIDE, BORDER))]
     return np.repeat(np.repeat(colors, _PIXELS_PER_CELL, axis=0), _PIXELS_PER_CELL, axis=1)
 
 
-def chosen_views(mesh: NavigationMesh, renderer: Renderer, *, count: int, seed: int) -> list[Camera]:
+def choose_views(mesh: NavigationMesh, renderer: Renderer, *, count: int, seed: int) -> list[Camera]:
     """Of many views, those that look far and stand far from each other."""
-    rng = generator(seed, "preview")
+    rng = make_generator(seed, "preview")
     candidates = []
     for _ in range(PLACES):
         x, y, z = mesh.random_navigable_point(rng)
         yaw = 2 * np.pi * float(rng.integers(YAWS)) / YAWS
-        camera = Camera.looking((x, y + EYE_HEIGHT, z), yaw=yaw)
+        camera = Camera.from_angles((x, y + EYE_HEIGHT, z), yaw=yaw)
         depth = renderer.render(camera, [Channel.DEPTH]).depth
         assert depth is not None
         candidates.append((float(np.median(depth)), camera))
@@ -67,10 +67,6 @@ def _spread(cameras: list[Camera], count: int) -> list[Camera]:
     """The first ones, leaving out any that stands next to one already chosen while there are others."""
     chosen: list[Camera] = []
     for camera in cameras:
-        if len(chosen) < count and all(_metres(camera.position, other.position) > 1.5 for other in chosen):
+        if len(chosen) < count and all(measure_distance(camera.position, other.position) > 1.5 for other in chosen):
             chosen.append(camera)
     return [*chosen, *(camera for camera in cameras if camera not in chosen)][:count]
-
-
-def _metres(first: Vec3, second: Vec3) -> float:
-    return float(np.linalg.norm(np.subtract(first, second)))

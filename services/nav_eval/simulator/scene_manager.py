@@ -1,32 +1,86 @@
 """Scenes for episodes: found, furnished as the scenario says, made walkable, and kept while they are needed.
 
-A `Place` is a scene made ready for one robot. Making one takes seconds, so the last few stay in memory, and
+A `NavigableScene` is a scene made ready for one robot. Making one takes seconds, so the last few stay in memory, and
 what was made from a file is kept in the cache folder under a digest of the file and of everything that went
 into it: the next process maps it into memory and starts at once. The scene file itself is read again only
 when somebody needs more of it than the cache has.
+
+Goals that a dataset only names ("a towel in region 1", in LH-VLN's files) become the places of all such objects: the
+scene's annotation says where they are; each is put onto the nearest ground, and objects that no ground is near to do
+not count.
 """
 
 import hashlib
+import re
 from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
+import msgspec
 import numpy as np
 
 from nav_eval.config.schema import BenchmarkConfig, ObjectConfig, RobotConfig
-from nav_eval.scene.lighting import under
-from nav_eval.scene.model import Scene, Semantics
+from nav_eval.dataset.episode import Episode, Goal, Subtask
+from nav_eval.errors import SceneError
+from nav_eval.scene.formats import SCENE_SUFFIXES, compute_scene_digest, read_scene
+from nav_eval.scene.model import Scene, SceneObject, Semantics, apply_lighting
 from nav_eval.scene.navigation import AgentShape, Ground, build_navigation, read_navmesh
-from nav_eval.scene.navigation.mesh import NavigationMesh
-from nav_eval.scene.navigation.store import load_mesh, mesh_key, save_mesh
-from nav_eval.scene.objects import Furnished, with_objects
-from nav_eval.scene.reading import read_scene, scene_digest
+from nav_eval.scene.navigation.mesh import NavigationMesh, load_mesh, make_mesh_key, save_mesh
+from nav_eval.scene.objects import FurnishedScene, place_objects
 from nav_eval.scene.semantics import read_semantics, write_semantics
-from nav_eval.simulator.rendering import PreparedScene, prepared_scene
-from nav_eval.simulator.scene_files import find_scene
+from nav_eval.simulator.rendering import PreparedScene, load_or_prepare
 
-PLACES_IN_MEMORY = 4
+#: Habitat's files carry the folder that its users link their data to
+_HABITAT_PREFIX = "data/scene_datasets/"
+_HM3D = re.compile(r"^(?P<number>\d{5})-(?P<scan>[A-Za-z0-9]+)$")
+_SCANNET = re.compile(r"^scene\d{4}_\d{2}$")
+_SCAN = re.compile(r"^[A-Za-z0-9_]+$")
+#: of HM3D's 1000 buildings the first 800 are the training split
+_HM3D_TRAINING = 800
+
+
+def find_scene(scene_id: str, root: Path) -> Path:
+    """The file of a scene."""
+    name = PurePosixPath(scene_id.removeprefix("./").removeprefix(_HABITAT_PREFIX))
+    if name.is_absolute() or ".." in name.parts or not name.parts:
+        raise SceneError(f"The scene id {scene_id!r} leads out of the scene folder {root}; such an episode is refused.")
+    tried = list(dict.fromkeys(_iterate_candidates(str(name))))
+    for candidate in tried:
+        path = root / candidate
+        if path.is_file():
+            return path
+    raise SceneError(
+        f"There is no scene {scene_id!r} under {root}. Looked for {', '.join(tried)}. "
+        "docs/data.md says where each dataset keeps its scenes; dataset.scene_path is the folder."
+    )
+
+
+def _iterate_candidates(name: str) -> Iterator[str]:
+    if name.endswith(SCENE_SUFFIXES):
+        yield name
+        if name.endswith(".glb") and not name.endswith(".basis.glb"):
+            yield name.removesuffix(".glb") + ".basis.glb"
+        return
+    for suffix in SCENE_SUFFIXES:
+        yield name + suffix
+    if match := _HM3D.match(name):
+        split = "train" if int(match["number"]) < _HM3D_TRAINING else "val"
+        for folder in ("", f"{split}/", f"hm3d/{split}/", f"hm3d_v0.2/{split}/"):
+            yield f"{folder}{name}/{match['scan']}.basis.glb"
+            yield f"{folder}{name}/{match['scan']}.glb"
+    elif _SCANNET.match(name):
+        for folder in ("", "scans/", "scannet/scans/"):
+            yield f"{folder}{name}/{name}_vh_clean_2.ply"
+    elif _SCAN.match(name):
+        for folder in ("", "mp3d/", "gibson/"):
+            yield f"{folder}{name}/{name}.glb"
+            yield f"{folder}{name}.glb"
+        yield f"replica/{name}/mesh.ply"
+
+
+SCENES_IN_MEMORY = 4
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -37,23 +91,23 @@ class SceneSource:
     things: tuple[ObjectConfig, ...]
     root: Path  #: mesh files of objects are below it
     cache: Path
-    lighting: str = "auto"  #: see `nav_eval.scene.lighting`
+    lighting: str = "auto"  #: see `apply_lighting`
 
     @cached_property
     def digest(self) -> str:
         """Of the file and of the objects put into it."""
         things = "".join(thing.model_dump_json() for thing in self.things)
-        return hashlib.sha256(f"{scene_digest(self.path)}{self.lighting}{things}".encode()).hexdigest()
+        return hashlib.sha256(f"{compute_scene_digest(self.path)}{self.lighting}{things}".encode()).hexdigest()
 
     @cached_property
-    def furnished(self) -> Furnished:
-        scene, blocks = with_objects(read_scene(self.path), self.things, root=self.root)
-        return Furnished(under(scene, self.lighting), blocks)
+    def furnished(self) -> FurnishedScene:
+        scene, blocks = place_objects(read_scene(self.path), self.things, root=self.root)
+        return FurnishedScene(apply_lighting(scene, self.lighting), blocks)
 
     @cached_property
     def prepared(self) -> PreparedScene:
         """The scene as the renderer wants it."""
-        return prepared_scene(self.cache, self.digest, lambda: self.furnished.scene)
+        return load_or_prepare(self.cache, self.digest, lambda: self.furnished.scene)
 
     def semantics(self) -> Semantics:
         file = self.cache / "semantics" / f"{self.digest[:32]}.json"
@@ -68,7 +122,7 @@ class SceneSource:
         official = self._official_mesh(shape) if prefer_files else None
         if official is not None:
             return official
-        folder = self.cache / "navigation" / mesh_key(self.digest, shape)
+        folder = self.cache / "navigation" / make_mesh_key(self.digest, shape)
         if not folder.exists():
             scene, blocks = self.furnished
             solid = scene if np.all(blocks) else replace(scene, triangles=scene.triangles[blocks])
@@ -81,15 +135,12 @@ class SceneSource:
         if self.things or not file.exists():
             return None
         mesh = read_navmesh(file)
-        return mesh if _fits(mesh.shape, shape) else None
-
-
-def _fits(made_for: AgentShape, wanted: AgentShape) -> bool:
-    return (round(made_for.radius, 3), round(made_for.height, 3)) == (round(wanted.radius, 3), round(wanted.height, 3))
+        made_for, wanted = ((round(body.radius, 3), round(body.height, 3)) for body in (mesh.shape, shape))
+        return mesh if made_for == wanted else None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Place:
+class NavigableScene:
     """A scene that one robot can walk in."""
 
     source: SceneSource
@@ -121,14 +172,14 @@ class SceneManager:
         self._navmesh = benchmark.simulator.navmesh
         self._lighting = benchmark.simulator.rendering.lighting
         self._cache = cache
-        self._places: OrderedDict[tuple[str, AgentShape], Place] = OrderedDict()
+        self._places: OrderedDict[tuple[str, AgentShape], NavigableScene] = OrderedDict()
 
-    def open(self, scene_id: str, robot: RobotConfig) -> Place:
+    def open(self, scene_id: str, robot: RobotConfig) -> NavigableScene:
         """The scene of an episode, ready for this robot."""
         key = (scene_id, self.shape(robot))
         if key not in self._places:
             self._places[key] = self._make(*key)
-            while len(self._places) > PLACES_IN_MEMORY:
+            while len(self._places) > SCENES_IN_MEMORY:
                 self._places.popitem(last=False)
         self._places.move_to_end(key)
         return self._places[key]
@@ -143,13 +194,41 @@ class SceneManager:
             cell_size=self._navmesh.cell_size,
         )
 
-    def _make(self, scene_id: str, shape: AgentShape) -> Place:
+    def _make(self, scene_id: str, shape: AgentShape) -> NavigableScene:
         path = find_scene(scene_id, self._root)
         source = SceneSource(
             path=path, things=self._things, root=self._root, cache=self._cache, lighting=self._lighting
         )
-        return Place(
+        return NavigableScene(
             source=source,
             semantics=source.semantics(),
             ground=source.ground(shape, prefer_files=self._navmesh.prefer_files),
         )
+
+
+def resolve_goals(episode: Episode, semantics: Semantics, ground: Ground) -> Episode:
+    """The episode with the goals of every sub-task filled in; those that have goals keep them."""
+    if all(subtask.goals for subtask in episode.subtasks):
+        return episode
+    subtasks = tuple(_resolve_subtask(subtask, semantics, ground) for subtask in episode.subtasks)
+    return msgspec.structs.replace(episode, private=msgspec.structs.replace(episode.private, subtasks=subtasks))
+
+
+def _resolve_subtask(subtask: Subtask, semantics: Semantics, ground: Ground) -> Subtask:
+    if subtask.goals:
+        return subtask
+    goals = [_make_goal(thing, ground) for thing in semantics.objects if _is_meant(thing, subtask)]
+    return msgspec.structs.replace(subtask, goals=tuple(goal for goal in goals if goal is not None))
+
+
+def _is_meant(thing: SceneObject, subtask: Subtask) -> bool:
+    """LH-VLN's task texts leave out the slashes of category names such as "sofa/couch"."""
+    named = subtask.target in (thing.category, thing.category.replace("/", ""))
+    return named and (subtask.region is None or thing.region == subtask.region)
+
+
+def _make_goal(thing: SceneObject, ground: Ground) -> Goal | None:
+    place = ground.snap_point(thing.center)
+    if place is None:
+        return None
+    return Goal(position=place, object_id=str(thing.object_id), category=thing.category)

@@ -9,6 +9,7 @@ from nav_eval.tasks.base import (
     Task,
     TaskResult,
     TaskRules,
+    TaskStage,
     World,
     register_task,
 )
@@ -21,6 +22,7 @@ __all__ = [
     "Task",
     "TaskResult",
     "TaskRules",
+    "TaskStage",
     "World",
     "localization",
     "long_horizon",

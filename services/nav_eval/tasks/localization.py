@@ -7,9 +7,15 @@ guesses are turned alike before they are compared, so that one metric serves bot
 
 from collections.abc import Sequence
 
-from nav_eval.dataset.episode import Episode, Pose
-from nav_eval.errors import RecordError
-from nav_eval.metrics.localization import UNANSWERED, LocalizationError, Numbers, accuracies, best_errors
+from nav_eval.dataset.episode import Episode
+from nav_eval.metrics.localization import (
+    UNANSWERED,
+    LocalizationError,
+    Numbers,
+    compute_accuracies,
+    compute_best_errors,
+)
+from nav_eval.records.geometry import Pose, to_z_up
 from nav_eval.tasks.base import Moved, Progress, Task, TaskResult, TaskRules, World, register_task
 
 #: the frame that the metric is defined in, as `info["frame"]` names it
@@ -22,12 +28,16 @@ class LocalizationTask(Task):
 
     uses_motion = False
 
-    def start(self, episode: Episode, world: World) -> "LocalizationProgress":
-        is_y_up = episode.private.info.get("frame") != METRIC_FRAME
-        return LocalizationProgress(episode.private.start, self.rules, is_y_up=is_y_up)
+    def start(self, episode: Episode, world: World) -> Progress:
+        return _LocalizationProgress(episode.private.start, self.rules, is_y_up=not is_in_metric_frame(episode))
 
 
-class LocalizationProgress(Progress):
+def is_in_metric_frame(episode: Episode) -> bool:
+    """Whether the episode's poses are in SQA3D's frame; otherwise they are in ours."""
+    return episode.private.info.get("frame") == METRIC_FRAME
+
+
+class _LocalizationProgress(Progress):
     """Over as soon as an answer is given."""
 
     def __init__(self, truth: Pose, rules: TaskRules, *, is_y_up: bool = False) -> None:
@@ -36,14 +46,13 @@ class LocalizationProgress(Progress):
         self._is_y_up = is_y_up
         self._error: LocalizationError = UNANSWERED
 
-    def answer(self, *, positions: Sequence[Numbers], rotations: Sequence[Numbers]) -> None:
-        """Judge the guesses; refuses more than three, none, and what is not a pose."""
-        turn = z_up if self._is_y_up else _as_it_is
-        self._error = best_errors(
-            position=turn(self._truth.position),
-            rotation=turn(self._truth.rotation),
-            guessed_positions=[turn(guess) for guess in positions],
-            guessed_rotations=[turn(guess) for guess in rotations],
+    def answer(self, poses: Sequence[Pose]) -> None:
+        """Judge the guesses; refuses more than three, and none."""
+        self._error = compute_best_errors(
+            position=self._turn(self._truth.position),
+            rotation=self._turn(self._truth.rotation),
+            guessed_positions=[self._turn(guess.position) for guess in poses],
+            guessed_rotations=[self._turn(guess.rotation) for guess in poses],
         )
         self.steps, self.over = 1, True
 
@@ -52,19 +61,11 @@ class LocalizationProgress(Progress):
         self.steps, self.over = self.steps + 1, True
 
     def result(self) -> TaskResult:
-        known = accuracies(self._error)
+        known = compute_accuracies(self._error)
         return TaskResult(
             metrics={name: known[name] for name in self._rules.metrics}, steps=self.steps, stopped=self.over
         )
 
-
-def z_up(numbers: Numbers) -> Numbers:
-    """A position (x, y, z) or quaternion (x, y, z, w) of our frame in one whose z is up: our −z is its y."""
-    if len(numbers) not in (3, 4):
-        raise RecordError(f"a pose of this dataset has 3 numbers and a quaternion 4, not {len(numbers)}.")
-    x, y, z, *w = numbers
-    return (x, -z, y, *w)
-
-
-def _as_it_is(numbers: Numbers) -> Numbers:
-    return numbers
+    def _turn(self, numbers: Numbers) -> Numbers:
+        """As the metric wants them."""
+        return to_z_up(numbers) if self._is_y_up else numbers

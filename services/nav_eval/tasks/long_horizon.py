@@ -14,22 +14,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nav_eval.dataset.episode import Episode, Subtask, Vec3
+from nav_eval.dataset.episode import Episode, Subtask
 from nav_eval.errors import DatasetError
-from nav_eval.geometry import straight_line
 from nav_eval.metrics import EpisodeStart, MetricSuite, Step
-from nav_eval.metrics.lh_vln import METRIC_NAMES, Rule, SubtaskRecord, SubtaskTable, score_each
+from nav_eval.metrics.lh_vln import METRIC_NAMES, ScoringRule, SubtaskTable, score_each
+from nav_eval.records.geometry import Vec3, measure_distance
+from nav_eval.records.results import SubtaskRecord
 from nav_eval.scene.navigation.ground import DistanceField
-from nav_eval.tasks.base import (
-    STOP,
-    Moved,
-    Progress,
-    Task,
-    TaskResult,
-    TaskRules,
-    World,
-    register_task,
-)
+from nav_eval.tasks.base import STOP, Moved, Progress, Task, TaskResult, TaskRules, TaskStage, World, register_task
 
 
 @register_task("lh_vln")
@@ -37,9 +29,17 @@ class LongHorizonTask(Task):
     """Do several things, one after the other."""
 
     def start(self, episode: Episode, world: World) -> Progress:
-        subtasks = _targets(episode, self.rules)
+        subtasks = _list_subtasks(episode, self.rules)
         legs = [_Leg(subtask, self.field(subtask.goals, world)) for subtask in subtasks]
         return _LongHorizonProgress(episode, legs, self.rules)
+
+    def build_stages(self, episode: Episode, world: World) -> tuple[TaskStage, ...]:
+        return tuple(
+            TaskStage(
+                name=subtask.target, region=subtask.region, goals=subtask.goals, field=self.field(subtask.goals, world)
+            )
+            for subtask in _list_subtasks(episode, self.rules)
+        )
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ class _LongHorizonProgress(Progress):
     def __init__(self, episode: Episode, legs: list[_Leg], rules: TaskRules) -> None:
         self._rules = rules
         self._legs = legs
-        self._stage = 0
+        self._stage = 0  #: the sub-task under way; the number of sub-tasks once all are closed
         self._position = episode.start_position
         self._start = episode.start_position
         general = (name for name in rules.metrics if name not in METRIC_NAMES)
@@ -82,8 +82,7 @@ class _LongHorizonProgress(Progress):
         )
 
     @property
-    def stage(self) -> int:
-        """Index of the sub-task under way; the number of sub-tasks once all are closed."""
+    def closed_stages(self) -> int:
         return self._stage
 
     def advance(self, moved: Moved) -> None:
@@ -91,7 +90,7 @@ class _LongHorizonProgress(Progress):
         leg = self._legs[self._stage]
         distance = leg.field.distance(moved.position)
         leg.steps = (leg.steps or 0) + 1
-        leg.metres += straight_line(self._position, moved.position)
+        leg.metres += measure_distance(self._position, moved.position)
         self._position = moved.position
         close = distance < self._rules.success_distance
         leg.oracle_success = leg.oracle_success or close
@@ -132,10 +131,12 @@ class _LongHorizonProgress(Progress):
             self.over = True
 
     def _records(self) -> list[SubtaskRecord]:
-        build = self._attempted if self._rules.scoring.rule is Rule.REFERENCE else self._against_expert
+        build = (
+            self._record_attempt if self._rules.scoring.rule is ScoringRule.REFERENCE else self._record_against_expert
+        )
         return [build(index) for index in range(len(self._legs))]
 
-    def _attempted(self, index: int) -> SubtaskRecord:
+    def _record_attempt(self, index: int) -> SubtaskRecord:
         """Only what was begun has an error and a truth; the truth is where the agent began it."""
         leg = self._legs[index]
         error = leg.navigation_error
@@ -143,7 +144,7 @@ class _LongHorizonProgress(Progress):
             error = leg.field.distance(self._position)
         return self._record(leg, error=error, truth=None if error is None else leg.distance_when_begun)
 
-    def _against_expert(self, index: int) -> SubtaskRecord:
+    def _record_against_expert(self, index: int) -> SubtaskRecord:
         """Sub-tasks that were never closed are measured where the episode ended, against the expert."""
         leg = self._legs[index]
         error = leg.navigation_error
@@ -173,11 +174,13 @@ class _LongHorizonProgress(Progress):
         return min(leg.field.distance(goal.position) for goal in before)
 
 
-def _targets(episode: Episode, rules: TaskRules) -> Sequence[Subtask]:
+def _list_subtasks(episode: Episode, rules: TaskRules) -> Sequence[Subtask]:
     """The sub-tasks, each with its goals as the rule sees them."""
     if not episode.subtasks:
         raise DatasetError(f"Episode {episode.episode_id!r} has no sub-tasks; LH-VLN needs at least one.")
-    subtasks = _with_reference_targets(episode.subtasks) if rules.scoring.rule is Rule.REFERENCE else episode.subtasks
+    subtasks = (
+        _use_reference_targets(episode.subtasks) if rules.scoring.rule is ScoringRule.REFERENCE else episode.subtasks
+    )
     for subtask in subtasks:
         if not subtask.goals:
             raise DatasetError(
@@ -187,7 +190,7 @@ def _targets(episode: Episode, rules: TaskRules) -> Sequence[Subtask]:
     return subtasks
 
 
-def _with_reference_targets(subtasks: Sequence[Subtask]) -> list[Subtask]:
+def _use_reference_targets(subtasks: Sequence[Subtask]) -> list[Subtask]:
     """The published code looks a category up by its first mention, so a second mention gets the first one's goals."""
     first: dict[str, Subtask] = {}
     for subtask in subtasks:

@@ -3,21 +3,13 @@
 They differ in what the agent is told, not in how they end.
 """
 
-from nav_eval.dataset.episode import Episode, Vec3
+from nav_eval.dataset.episode import Episode
 from nav_eval.errors import DatasetError
 from nav_eval.metrics import EpisodeStart, MetricSuite, Step
-from nav_eval.metrics.dtw import resampled
+from nav_eval.metrics.dtw import resample_path
+from nav_eval.records.geometry import Vec3
 from nav_eval.scene.navigation.ground import DistanceField
-from nav_eval.tasks.base import (
-    STOP,
-    Moved,
-    Progress,
-    Task,
-    TaskResult,
-    TaskRules,
-    World,
-    register_task,
-)
+from nav_eval.tasks.base import STOP, Moved, Progress, Task, TaskResult, TaskRules, World, register_task
 
 #: nDTW compares only references of equal density; a sparse path is resampled to the forward step
 REFERENCE_SPACING = 0.25
@@ -66,9 +58,13 @@ class _NavigationProgress(Progress):
                 shortest_path_length=distance,
                 success_distance=rules.success_distance,
                 stop_needed=rules.stop_needed,
-                reference_path=reference_of(episode),
+                reference_path=find_reference_path(episode),
             )
         )
+
+    @property
+    def closed_stages(self) -> int:
+        return int(self._stopped)
 
     def advance(self, moved: Moved) -> None:
         self.steps += 1
@@ -88,11 +84,11 @@ class _NavigationProgress(Progress):
         return TaskResult(metrics=self._suite.values(), steps=self.steps, stopped=self._stopped)
 
 
-def reference_of(episode: Episode) -> tuple[Vec3, ...]:
+def find_reference_path(episode: Episode) -> tuple[Vec3, ...]:
     """The dense expert path where the dataset has one, else its way-points at the density of forward steps."""
     if episode.private.dense_path:
         return episode.private.dense_path
     if len(episode.reference_path) < 2:
         return episode.reference_path
-    points = resampled(episode.reference_path, spacing=REFERENCE_SPACING)
+    points = resample_path(episode.reference_path, spacing=REFERENCE_SPACING)
     return tuple((float(x), float(y), float(z)) for x, y, z in points)

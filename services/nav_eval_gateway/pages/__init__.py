@@ -1,47 +1,45 @@
 """What people look at: boards, live runs, replays, teams, and the organiser's console.
 
-Pages read through the same functions of the store and the same decisions of `access` as the API does. They are
+Pages read through the same functions of the store and the same decisions of `permissions` as the API does. They are
 rendered on the server; scripts make them livelier and are needed for nothing that is only read.
 """
 
 from fastapi import APIRouter, FastAPI
 
+from nav_eval_gateway.middleware import HeadAsGet
 from nav_eval_gateway.pages import (
-    accounts,
-    assets,
-    boards,
     competitions,
-    organising,
-    refusals,
-    replays,
+    console,
+    error_pages,
+    leaderboard,
+    people,
+    replay,
+    static_files,
     submissions,
-    teams,
     webhooks,
 )
-from nav_eval_gateway.pages.bridge import UploadBridge
-from nav_eval_gateway.pages.heads import HeadOfPages
+from nav_eval_gateway.pages.sessions import UploadBridge
 from nav_eval_gateway.settings import GatewaySettings
 
 ROUTERS: tuple[APIRouter, ...] = (
-    assets.router,
-    accounts.router,
+    static_files.router,
+    people.router,
     competitions.router,
-    boards.router,
+    leaderboard.router,
     submissions.router,
-    replays.router,
-    teams.router,
+    replay.router,
     webhooks.router,
-    organising.router,
+    console.router,
 )
 
 
 def install(app: FastAPI, settings: GatewaySettings) -> None:
     """Add the pages; after the API's own handlers of refusals."""
-    app.add_middleware(refusals.ProblemPages)
+    app.add_middleware(error_pages.ProblemPages)
     app.add_middleware(UploadBridge, settings=settings)
-    app.add_middleware(HeadOfPages)
-    app.state.board_shelf = boards.BoardShelf()
-    app.state.film_shelf = replays.FilmShelf()
+    app.add_middleware(HeadAsGet)
+    app.state.recent_boards = leaderboard.RecentBoards()
+    app.state.recent_films = replay.RecentFilms()
     for router in ROUTERS:
         app.include_router(router)
-    refusals.install(app)
+    error_pages.install(app)

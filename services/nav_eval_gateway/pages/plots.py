@@ -1,11 +1,11 @@
-"""Diagrams as numbers: where lines and dots go. Templates draw them, so every text in them is escaped."""
+"""The diagrams of a board as numbers: where lines and dots go. Templates draw them, so every text is escaped."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from nav_eval_store.boards import Point, Row
+from nav_eval.plots import AxisTick, Scale
+from nav_eval_store.boards.leaderboard import Row, ScorePoint
 
 WIDTH, HEIGHT = 520, 300
 LEFT, RIGHT, TOP, BOTTOM = 48, 12, 12, 30
@@ -15,15 +15,7 @@ NAME_WIDTH, NAME_HEIGHT, LONGEST_NAME = 130, 13, 18
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Tick:
-    """A mark on an axis."""
-
-    at: float
-    text: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Dot:
+class PlotDot:
     """A submission."""
 
     x: float
@@ -44,23 +36,23 @@ class Dot:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Series:
+class PlotSeries:
     """A team over time."""
 
     name: str
     colour: int
     points: str  #: of the polyline: the best so far
-    dots: Sequence[Dot]
+    dots: Sequence[PlotDot]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plot:
     """A diagram."""
 
-    x_ticks: Sequence[Tick]
-    y_ticks: Sequence[Tick]
-    series: Sequence[Series] = ()
-    dots: Sequence[Dot] = ()
+    x_ticks: Sequence[AxisTick]
+    y_ticks: Sequence[AxisTick]
+    series: Sequence[PlotSeries] = ()
+    dots: Sequence[PlotDot] = ()
     width: int = WIDTH
     height: int = HEIGHT
     left: int = LEFT
@@ -77,30 +69,16 @@ class Axis:
         if high - low <= 1e-9 * max(1.0, abs(low), abs(high)):  # all the same, for all that one could see
             low, high = low - 0.5 * max(1.0, abs(low)), high + 0.5 * max(1.0, abs(high))
         room = 0.05 * (high - low)
-        self._low, self._high = low - room, high + room
-        self._start, self._stop = start, stop
+        self._scale = Scale(low - room, high + room, start, stop)
 
     def at(self, value: float) -> float:
-        share = (value - self._low) / (self._high - self._low)
-        return round(self._start + share * (self._stop - self._start), 1)
+        return round(self._scale(value), 1)
 
-    def ticks(self, count: int = 5) -> list[Tick]:
-        step = _round_step((self._high - self._low) / count)
-        first = math.ceil(self._low / step)
-        places = max(0, -math.floor(math.log10(step)))
-        marks = []
-        while first * step <= self._high:
-            marks.append(Tick(at=self.at(first * step), text=f"{first * step:.{places}f}"))
-            first += 1
-        return marks
+    def ticks(self) -> list[AxisTick]:
+        return [AxisTick(round(tick.at, 1), tick.label) for tick in self._scale.ticks(same_decimals=True)]
 
 
-def _round_step(rough: float) -> float:
-    power: float = 10.0 ** math.floor(math.log10(rough))
-    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough)
-
-
-def over_time(teams: Sequence[Sequence[Point]], *, keep: str) -> Plot | None:
+def plot_over_time(teams: Sequence[Sequence[ScorePoint]], *, keep: str) -> Plot | None:
     """The score that counts of each team, from its first submission to the newest of all."""
     known = [points for points in teams if points]
     scored = [point for points in known for point in points]
@@ -111,13 +89,13 @@ def over_time(teams: Sequence[Sequence[Point]], *, keep: str) -> Plot | None:
     y = Axis([point.score for point in scored], HEIGHT - BOTTOM, TOP)
     end = x.at(max(moments))
     return Plot(
-        x_ticks=_days(min(moments), max(moments), x),
+        x_ticks=_make_day_ticks(min(moments), max(moments), x),
         y_ticks=y.ticks(),
-        series=[_series(points, place % COLOURS, x, y, end, keep) for place, points in enumerate(known)],
+        series=[_make_series(points, place % COLOURS, x, y, end, keep) for place, points in enumerate(known)],
     )
 
 
-def _series(points: Sequence[Point], colour: int, x: Axis, y: Axis, end: float, keep: str) -> Series:
+def _make_series(points: Sequence[ScorePoint], colour: int, x: Axis, y: Axis, end: float, keep: str) -> PlotSeries:
     corners: list[tuple[float, float]] = []
     for point in points:
         if point.is_best or keep == "last":
@@ -128,51 +106,53 @@ def _series(points: Sequence[Point], colour: int, x: Axis, y: Axis, end: float, 
     if corners:
         corners.append((end, corners[-1][1]))
     dots = [
-        Dot(
+        PlotDot(
             x=x.at(point.submitted_at.timestamp()),
             y=y.at(point.score),
             title=f"{point.team}: {point.score:.3f}, {point.submitted_at:%Y-%m-%d %H:%M} UTC",
         )
         for point in points[-60:]
     ]
-    return Series(name=points[-1].team, colour=colour, points=" ".join(f"{a:g},{b:g}" for a, b in corners), dots=dots)
+    return PlotSeries(
+        name=points[-1].team, colour=colour, points=" ".join(f"{a:g},{b:g}" for a, b in corners), dots=dots
+    )
 
 
-def _days(first: float, last: float, x: Axis) -> list[Tick]:
+def _make_day_ticks(first: float, last: float, x: Axis) -> list[AxisTick]:
     """A few dates; hours where all happened within two days, seconds within ten minutes."""
     form = "%m-%d" if last - first > 2 * 86400 else "%m-%d %H:%M" if last - first > 600 else "%H:%M:%S"
     count = 4 if last > first else 1
     moments = [first + (last - first) * part / max(1, count - 1) for part in range(count)]
-    return [Tick(at=x.at(moment), text=datetime.fromtimestamp(moment, UTC).strftime(form)) for moment in moments]
+    return [AxisTick(x.at(moment), datetime.fromtimestamp(moment, UTC).strftime(form)) for moment in moments]
 
 
-def metric_against_metric(rows: Sequence[Row], first: str, second: str) -> Plot | None:
+def plot_metrics(rows: Sequence[Row], first: str, second: str) -> Plot | None:
     """A dot per row of the board; `score` is what ranks."""
-    pairs = [(row, _of(row, first), _of(row, second)) for row in rows]
+    pairs = [(row, _get_value(row, first), _get_value(row, second)) for row in rows]
     known = [(row, a, b) for row, a, b in pairs if a is not None and b is not None]
     if not known:
         return None
     x = Axis([a for _, a, _ in known], LEFT, WIDTH - RIGHT)
     y = Axis([b for _, _, b in known], HEIGHT - BOTTOM, TOP)
-    dots: list[Dot] = []
+    dots: list[PlotDot] = []
     for row, a, b in known[:300]:
         place = (x.at(a), y.at(b))
         link, title = f"/submissions/{row.submission_id}", f"{row.team}: {a:.3f}, {b:.3f}"
-        name = shortened(row.team) if _has_room(place, dots) else ""
-        dots.append(Dot(x=place[0], y=place[1], title=title, kind=row.kind, link=link, name=name))
+        name = shorten(row.team) if _has_room(place, dots) else ""
+        dots.append(PlotDot(x=place[0], y=place[1], title=title, kind=row.kind, link=link, name=name))
     return Plot(x_ticks=x.ticks(), y_ticks=y.ticks(), dots=dots)
 
 
-def _has_room(place: tuple[float, float], dots: Sequence[Dot]) -> bool:
+def _has_room(place: tuple[float, float], dots: Sequence[PlotDot]) -> bool:
     """Whether a name can be read there: no other one is near. The best come first, so theirs are written."""
     near = (dot for dot in dots if dot.name and abs(dot.y - place[1]) < NAME_HEIGHT)
     return not any(abs(dot.x - place[0]) < NAME_WIDTH for dot in near)
 
 
-def shortened(name: str) -> str:
+def shorten(name: str) -> str:
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
 
-def _of(row: Row, name: str) -> float | None:
+def _get_value(row: Row, name: str) -> float | None:
     cell = row.score if name == "score" else row.metrics.get(name)
     return None if cell is None else cell.mean

@@ -8,30 +8,41 @@ from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from nav_eval_gateway import access
-from nav_eval_gateway.access import Sight
-from nav_eval_gateway.live import Watcher
-from nav_eval_gateway.pages.visiting import Form, Visit, Visiting, checked
-from nav_eval_gateway.paging import Paging
+from nav_eval_gateway import permissions
+from nav_eval_gateway.pages.context import Form, Visit, Visiting, require_confirmation, validate_fields
+from nav_eval_gateway.permissions import SubmissionAccess
 from nav_eval_gateway.routes import evidence
 from nav_eval_gateway.routes import submissions as submissions_api
+from nav_eval_gateway.schemas.base import Paging
 from nav_eval_gateway.schemas.competitions import PhaseAnswer, PhaseState
 from nav_eval_gateway.schemas.submissions import CancelReason, NewSubmission
-from nav_eval_gateway.streaming import News, Told, event_stream
-from nav_eval_store import boards, competitions, episodes, places, quota, teams
+from nav_eval_gateway.server_sent_events import EventBatch, ServerSentEvent, Subscription
+from nav_eval_store import blob_keys
 from nav_eval_store.blobs import BlobStore
+from nav_eval_store.boards import leaderboard
+from nav_eval_store.competitions import configuration
+from nav_eval_store.competitions.visibility import Audience
+from nav_eval_store.database import LARGEST_PAGE
 from nav_eval_store.errors import NotFound
-from nav_eval_store.lifecycle import State
-from nav_eval_store.models import Entry, EpisodeRow
-from nav_eval_store.paging import LARGEST_PAGE
-from nav_eval_store.tokens import Scope
-from nav_eval_store.viewing import Audience
+from nav_eval_store.models import BoardEntry, EpisodeRow
+from nav_eval_store.people import teams
+from nav_eval_store.people.accounts import Scope
+from nav_eval_store.submissions import queries, quota
+from nav_eval_store.submissions.lifecycle import SubmissionState
 
 router = APIRouter(include_in_schema=False)
 TAIL = 6000
 """Bytes of a log that the page shows; all of it is one click away."""
-PATH = (State.CREATED, State.UPLOADING, State.VALIDATING, State.QUEUED, State.RUNNING, State.SCORING, State.COMPLETED)
-MOVING = (State.VALIDATING, State.QUEUED, State.RUNNING)
+PATH = (
+    SubmissionState.CREATED,
+    SubmissionState.UPLOADING,
+    SubmissionState.VALIDATING,
+    SubmissionState.QUEUED,
+    SubmissionState.RUNNING,
+    SubmissionState.SCORING,
+    SubmissionState.COMPLETED,
+)
+MOVING = (SubmissionState.VALIDATING, SubmissionState.QUEUED, SubmissionState.RUNNING)
 """Places in the queue and what an agent uses change without an event."""
 _CONTROL = {code: "\ufffd" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 
@@ -39,10 +50,10 @@ _CONTROL = {code: "\ufffd" for code in (*range(32), *range(127, 160)) if chr(cod
 @router.get("/competitions/{name}/submit")
 def show_submit(name: str, visit: Visiting) -> Response:
     """Choose a phase; the upload follows on the submission's own page."""
-    user = visit.signed_in(Scope.SUBMIT).user
-    with visit.services.database.read() as session:
-        competition = competitions.competition_named(session, name)
-        member = teams.team_of(session, user.id, competition)
+    user = visit.require_user(Scope.SUBMIT).user
+    with visit.store.read() as session:
+        competition = configuration.get_competition(session, name)
+        member = teams.find_member_of_competition(session, user.id, competition)
         if member is None:
             return visit.go(f"/competitions/{competition.name}/team", visit.t("submit.team_first"), kind="bad")
         now = session.now()
@@ -52,14 +63,16 @@ def show_submit(name: str, visit: Visiting) -> Response:
             competition=competition,
             team=member.team,
             phases=[phase for phase in shown if phase.state is PhaseState.OPEN],
-            allowances={phase.name: quota.allowance(session, phase, member.team) for phase in competition.phases},
+            allowances={
+                phase.name: quota.compute_allowance(session, phase, member.team) for phase in competition.phases
+            },
         )
 
 
 @router.post("/competitions/{name}/submit")
 def create_submission(name: str, visit: Visiting, form: Form) -> Response:
-    caller = visit.signed_in(Scope.SUBMIT)
-    wanted = checked(
+    caller = visit.require_user(Scope.SUBMIT)
+    wanted = validate_fields(
         NewSubmission,
         visit.t,
         competition=name,
@@ -67,14 +80,14 @@ def create_submission(name: str, visit: Visiting, form: Form) -> Response:
         name=form.line("title", required=False),
         note=form.paragraph("note", required=False),
     )
-    created = submissions_api.create_submission(wanted, caller, visit.services.database)
+    created = submissions_api.create_submission(wanted, caller, visit.store)
     return visit.go(f"/submissions/{created.id}")
 
 
 @router.get("/submissions/{submission_id}")
 def show_submission(submission_id: UUID, visit: Visiting) -> Response:
     """Everything about a submission that the reader may see."""
-    return visit.page("submission.html.j2", **_context(visit, submission_id))
+    return visit.page("submission.html.j2", **_make_context(visit, submission_id))
 
 
 @router.get("/submissions/{submission_id}/live")
@@ -82,12 +95,12 @@ async def follow_submission(submission_id: UUID, visit: Visiting) -> Response:
     """The living part of the page, anew whenever something happened."""
     await run_in_threadpool(_refuse_strangers, visit, submission_id)
     reader = LivePart(visit, submission_id)
-    return event_stream(visit.services, Watcher(submission_id=submission_id), reader, last=None)
+    return visit.services.events.stream(Subscription(submission_id=submission_id), reader, last=None)
 
 
 def _refuse_strangers(visit: Visit, submission_id: UUID) -> None:
-    with visit.services.database.read() as session:
-        access.own_submission(session, visit.signed_in(), submission_id)
+    with visit.store.read() as session:
+        permissions.get_own_submission(session, visit.require_user(), submission_id)
 
 
 @dataclass(slots=True)
@@ -98,27 +111,29 @@ class LivePart:
     submission_id: UUID
     _told: str = ""
 
-    def __call__(self, last: int | None) -> News:
-        context = _context(self.visit, self.submission_id)
+    def __call__(self, last: int | None) -> EventBatch:
+        context = _make_context(self.visit, self.submission_id)
         html = self.visit.html("submission_live.html.j2", **context)
-        told = [] if html == self._told else [Told("part", {"html": html})]
+        told = [] if html == self._told else [ServerSentEvent("part", {"html": html})]
         self._told = html
         state = context["answer"].status
-        return News(told, last or 0, over=state.is_final, restless=state in MOVING)
+        return EventBatch(told, last or 0, is_last=state.is_final, poll_again=state in MOVING)
 
 
-def _context(visit: Visit, submission_id: UUID) -> dict[str, Any]:
+def _make_context(visit: Visit, submission_id: UUID) -> dict[str, Any]:
     services, caller = visit.services, visit.caller
     with services.database.read() as session:
-        answer = submissions_api.shown(session, caller, submission_id)
-        sight = access.submission(session, caller, submission_id)
-        phase = sight.submission.phase
-        cells = boards.scores_of(session, sight.submission, sight.audience) if answer.scores else None
-        rows = episodes.listing(session, sight.submission, limit=LARGEST_PAGE) if sight.shows("episodes") else None
-        organises = access.is_organiser(session, caller, phase.competition)
-        entry = session.get(Entry, submission_id) if answer.scores else None
+        answer = submissions_api.describe_submission(session, caller, submission_id)
+        access = permissions.get_submission(session, caller, submission_id)
+        phase = access.submission.phase
+        cells = leaderboard.read_scores(session, access.submission, access.audience) if answer.scores else None
+        rows = (
+            queries.list_episodes(session, access.submission, limit=LARGEST_PAGE) if access.shows("episodes") else None
+        )
+        organises = permissions.is_organiser(session, caller, phase.competition)
+        entry = session.get(BoardEntry, submission_id) if answer.scores else None
         found = list(rows.items) if rows else []
-        owner = sight.audience is not Audience.PUBLIC
+        owner = access.audience is not Audience.PUBLIC
         return {
             "answer": answer,
             "phase": phase,
@@ -131,22 +146,18 @@ def _context(visit: Visit, submission_id: UUID) -> dict[str, Any]:
             "directions": {metric["name"]: metric["higher_is_better"] for metric in phase.metrics},
             "episodes": found,
             "more_episodes": bool(rows and rows.next),
-            "shows_replays": sight.shows("replays"),
-            "shows_episodes": sight.shows("episodes"),
-            "shows_logs": sight.shows("logs"),
-            "log": _log(services.blobs, sight, found) if sight.shows("logs") else None,
-            "artifacts": _artifacts(visit, submission_id) if answer.status.is_final else [],
-            "usage": ((sight.submission.provenance or {}).get("usage") or answer.usage) if owner else None,
-            "advice": _advice(visit, answer.cause, answer.advice),
+            "shows_replays": access.shows("replays"),
+            "shows_episodes": access.shows("episodes"),
+            "shows_logs": access.shows("logs"),
+            "log": _read_log_tail(services.blobs, access, found) if access.shows("logs") else None,
+            "artifacts": _list_artifacts(visit, submission_id) if answer.status.is_final else [],
+            "usage": ((access.submission.provenance or {}).get("usage") or answer.usage) if owner else None,
+            "advice": answer.cause and visit.t.get(f"advice.{answer.cause}", answer.advice or ""),
             "limits": phase.config.limits,
         }
 
 
-def _advice(visit: Visit, cause: str | None, advice: str | None) -> str | None:
-    return None if cause is None else visit.t.get(f"advice.{cause}", advice or "")
-
-
-def _artifacts(visit: Visit, submission_id: UUID) -> list[Any]:
+def _list_artifacts(visit: Visit, submission_id: UUID) -> list[Any]:
     services = visit.services
     page = evidence.list_artifacts(submission_id, visit.caller, services.database, services.blobs, Paging(limit=100))
     return [item for item in page.items if not item.name.startswith("usage/")]
@@ -161,13 +172,13 @@ class LogTail:
     episode: str | None  #: in which it was printed; None is between episodes
 
 
-def _log(blobs: BlobStore, sight: Sight, rows: list[EpisodeRow]) -> LogTail | None:
+def _read_log_tail(blobs: BlobStore, access: SubmissionAccess, rows: list[EpisodeRow]) -> LogTail | None:
     """Of the episode that ended last, else of the agent itself."""
-    submission_id = sight.submission.id
+    submission_id = access.submission.id
     ended = [row for row in rows if row.recorded_at is not None]
     newest = max(ended, key=lambda row: (row.recorded_at, row.position), default=None)
-    places_ = [(newest.episode_id, places.episode_log(submission_id, newest.episode_id))] if newest else []
-    for episode, key in (*places_, (None, places.agent_log(submission_id))):
+    places_ = [(newest.episode_id, blob_keys.make_episode_log_key(submission_id, newest.episode_id))] if newest else []
+    for episode, key in (*places_, (None, blob_keys.make_agent_log_key(submission_id))):
         try:
             size = blobs.size(key)
         except NotFound:
@@ -181,16 +192,14 @@ def _log(blobs: BlobStore, sight: Sight, rows: list[EpisodeRow]) -> LogTail | No
 
 @router.post("/submissions/{submission_id}/cancel")
 def cancel_submission(submission_id: UUID, visit: Visiting, form: Form) -> Response:
-    form.confirm()
-    caller = visit.signed_in(Scope.SUBMIT)
-    submissions_api.cancel_submission(submission_id, caller, visit.services.database, CancelReason())
+    caller = require_confirmation(visit, form, Scope.SUBMIT)
+    submissions_api.cancel_submission(submission_id, caller, visit.store, CancelReason())
     return visit.go(f"/submissions/{submission_id}", visit.t("submission.cancelled"))
 
 
 @router.post("/submissions/{submission_id}/rerun")
 def rerun_submission(submission_id: UUID, visit: Visiting, form: Form) -> Response:
     """The same agent again; the new submission is shown."""
-    form.confirm()
-    caller, services = visit.signed_in(Scope.SUBMIT), visit.services
-    again = submissions_api.rerun_submission(submission_id, caller, services.database, services.messenger)
+    caller, services = require_confirmation(visit, form, Scope.SUBMIT), visit.services
+    again = submissions_api.rerun_submission(submission_id, caller, services.database, services.publisher)
     return visit.go(f"/submissions/{again.id}", visit.t("submission.again"))

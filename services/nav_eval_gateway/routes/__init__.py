@@ -3,39 +3,34 @@
 from fastapi import APIRouter
 
 from nav_eval_gateway.routes import (
-    comparison,
     competitions,
     events,
     evidence,
-    exports,
     health,
     leaderboards,
-    organising,
+    organisers,
+    people,
     submissions,
-    teams,
-    tokens,
     uploads,
-    users,
     webhooks,
-    workers,
 )
 
 API: tuple[APIRouter, ...] = (
     leaderboards.public_router,  # first, because it is asked for most
     leaderboards.router,
     competitions.router,
-    users.router,
-    tokens.router,
-    teams.router,
+    people.router,
+    people.token_router,
+    people.team_router,
     submissions.router,
     uploads.router,
     events.router,
     evidence.router,
     webhooks.router,
-    comparison.router,
-    exports.router,
-    organising.router,
-    workers.router,
+    leaderboards.comparison_router,
+    competitions.export_router,
+    organisers.router,
+    organisers.worker_router,
 )
 """Under /api/v1."""
 ROOT: tuple[APIRouter, ...] = (health.router,)

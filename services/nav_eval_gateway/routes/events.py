@@ -7,14 +7,12 @@ from fastapi import APIRouter, Header
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
-from nav_eval_gateway import access
-from nav_eval_gateway.access import Caller
-from nav_eval_gateway.dependencies import Parts, Reader, Visitor
-from nav_eval_gateway.live import Watcher
-from nav_eval_gateway.problems import problems
-from nav_eval_gateway.services import Services
-from nav_eval_gateway.streaming import CompetitionReader, SubmissionReader, event_stream, last_event_id
-from nav_eval_store import competitions
+from nav_eval_gateway import permissions
+from nav_eval_gateway.dependencies import Parts, Reader, Services, Visitor
+from nav_eval_gateway.errors import describe_problems
+from nav_eval_gateway.permissions import Caller
+from nav_eval_gateway.server_sent_events import CompetitionReader, SubmissionReader, Subscription, parse_last_event_id
+from nav_eval_store.competitions import configuration
 
 router = APIRouter(tags=["events"])
 LastEventId = Annotated[
@@ -28,7 +26,7 @@ STREAM: dict[int | str, dict[str, Any]] = {
 @router.get(
     "/submissions/{submission_id}/events",
     response_class=StreamingResponse,
-    responses={**STREAM, **problems(401, 403, 404)},
+    responses={**STREAM, **describe_problems(401, 403, 404)},
 )
 async def follow_submission(
     submission_id: UUID, caller: Reader, parts: Parts, last_seen: LastEventId = None
@@ -36,28 +34,28 @@ async def follow_submission(
     """`status`, `canary`, `progress`, and `done` at the end. Comments keep the connection alive."""
     await run_in_threadpool(_refuse_strangers, parts, caller, submission_id)
     reader = SubmissionReader(parts.database, caller, submission_id)
-    return event_stream(parts, Watcher(submission_id=submission_id), reader, last=last_event_id(last_seen))
+    return parts.events.stream(Subscription(submission_id=submission_id), reader, last=parse_last_event_id(last_seen))
 
 
 def _refuse_strangers(parts: Services, caller: Caller, submission_id: UUID) -> None:
     with parts.database.read() as session:
-        access.own_submission(session, caller, submission_id)
+        permissions.get_own_submission(session, caller, submission_id)
 
 
 @router.get(
     "/competitions/{competition}/events",
     response_class=StreamingResponse,
-    responses={**STREAM, **problems(401, 404)},
+    responses={**STREAM, **describe_problems(401, 404)},
 )
 async def follow_competition(
     competition: str, caller: Visitor, parts: Parts, last_seen: LastEventId = None
 ) -> StreamingResponse:
     """What happens from now on: `board.changed`, `phase.changed`, and what concerns your own submissions."""
-    competition_id = await run_in_threadpool(_competition_id, parts, competition)
+    competition_id = await run_in_threadpool(_find_competition_id, parts, competition)
     reader = CompetitionReader(parts.database, caller, competition_id)
-    return event_stream(parts, Watcher(competition_id=competition_id), reader, last=last_event_id(last_seen))
+    return parts.events.stream(Subscription(competition_id=competition_id), reader, last=parse_last_event_id(last_seen))
 
 
-def _competition_id(parts: Services, name: str) -> UUID:
+def _find_competition_id(parts: Services, name: str) -> UUID:
     with parts.database.read() as session:
-        return competitions.competition_named(session, name).id
+        return configuration.get_competition(session, name).id

@@ -1,4 +1,4 @@
-"""What a submission left behind: episodes, logs, replays, files; as much of it as somebody may see."""
+"""What a submission left behind: episodes, replays, films, logs and files; as much of it as somebody may see."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any
@@ -9,67 +9,69 @@ import msgspec
 from fastapi import APIRouter, Header, Query
 from fastapi.responses import PlainTextResponse, Response, StreamingResponse
 
-from nav_eval_gateway import access, downloads
-from nav_eval_gateway.access import Sight
+from nav_eval_gateway import permissions, responses
 from nav_eval_gateway.dependencies import Blobs, Store, Submitter, Visitor, Workers
-from nav_eval_gateway.paging import Page, Paged
-from nav_eval_gateway.problems import problems
-from nav_eval_gateway.schemas.submissions import ArtifactAnswer, EpisodeAnswer, Film, FilmAnswer
-from nav_eval_store import episodes, films, keys, places, recovery
+from nav_eval_gateway.errors import describe_problems
+from nav_eval_gateway.permissions import SubmissionAccess
+from nav_eval_gateway.schemas.base import PageAnswer, Paged
+from nav_eval_gateway.schemas.submissions import ArtifactAnswer, EpisodeAnswer, FilmAnswer, FilmAvailability
+from nav_eval_store import blob_keys
 from nav_eval_store.blobs import BlobStore
-from nav_eval_store.database import Database, Session
+from nav_eval_store.competitions.visibility import Audience
+from nav_eval_store.database import Database, Session, decode_cursor, encode_cursor
+from nav_eval_store.database import Page as StoredPage
 from nav_eval_store.errors import BadKey, NotAllowed, NotFound
-from nav_eval_store.films import FilmState
 from nav_eval_store.models import EpisodeRow, Submission
-from nav_eval_store.paging import Page as StoredPage
-from nav_eval_store.paging import cursor, position
-from nav_eval_store.viewing import Audience
+from nav_eval_store.submissions import films, queries
+from nav_eval_store.submissions.films import FilmState
+from nav_eval_store.work import dispatch
+from nav_eval_store.work.queues import JobMessage
 
 router = APIRouter(tags=["evidence"])
-REPLAYED = (*episodes.SHOWN, "trajectory", "actions", "action_digest")
+TEAM_REPLAY_FIELDS = (*queries.TEAM_EPISODE_FIELDS, "trajectory", "actions", "action_digest")
 """What a team sees of the whole line of an episode: what its agent did, not what the test set knows."""
-_CONTROL = {code: "\ufffd" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
-"""Characters that would play tricks on the terminal of whoever reads a log."""
 
 
-@router.get("/submissions/{submission_id}/episodes", responses=problems(401, 403, 404))
+@router.get("/submissions/{submission_id}/episodes", responses=describe_problems(401, 403, 404))
 def list_episodes(
     submission_id: UUID,
     caller: Visitor,
     store: Store,
     paged: Paged,
     ended: Annotated[bool | None, Query(description="Only those that have a result, or have none.")] = None,
-) -> Page[EpisodeAnswer]:
+) -> PageAnswer[EpisodeAnswer]:
     """The episodes of a submission, in the order of the plan."""
     with store.read() as session:
-        sight = access.part_of(session, caller, submission_id, "episodes")
-        found = episodes.listing(session, sight.submission, after=paged.cursor, limit=paged.limit, ended=ended)
-        return Page[EpisodeAnswer].of(found, lambda row: _shown(row, sight))
+        access = permissions.get_submission_showing(session, caller, submission_id, "episodes")
+        found = queries.list_episodes(session, access.submission, after=paged.cursor, limit=paged.limit, ended=ended)
+        return PageAnswer[EpisodeAnswer].of(found, lambda row: _make_answer(row, access))
 
 
-def _shown(row: EpisodeRow, sight: Sight) -> EpisodeAnswer:
-    has_replay = row.replay_key is not None and sight.shows("replays")
-    return EpisodeAnswer(**episodes.view(row, sight.audience), has_replay=has_replay)
+def _make_answer(row: EpisodeRow, access: SubmissionAccess) -> EpisodeAnswer:
+    has_replay = row.replay_key is not None and access.shows("replays")
+    return EpisodeAnswer(**queries.view_episode(row, access.audience), has_replay=has_replay)
 
 
-@router.get("/submissions/{submission_id}/episodes/{episode_id:path}/replay", responses=problems(401, 403, 404))
+@router.get(
+    "/submissions/{submission_id}/episodes/{episode_id:path}/replay", responses=describe_problems(401, 403, 404)
+)
 def show_replay(submission_id: UUID, episode_id: str, caller: Visitor, store: Store, blobs: Blobs) -> dict[str, Any]:
     """Every step of an episode: trajectory and actions. Organisers get the whole line of episodes.jsonl."""
     with store.read() as session:
-        sight = access.part_of(session, caller, submission_id, "replays")
-        key = episodes.get(session, sight.submission, episode_id).replay_key
+        access = permissions.get_submission_showing(session, caller, submission_id, "replays")
+        key = queries.get_episode(session, access.submission, episode_id).replay_key
     if key is None:
         raise NotFound("This episode has no replay.")
     line = msgspec.json.decode(blobs.get(key), type=dict[str, msgspec.Raw])
-    allowed = line if sight.audience is Audience.ORGANISER else _allowed(line, sight)
+    allowed = line if access.audience is Audience.ORGANISER else _filter_allowed(line, access)
     return Response(msgspec.json.encode(allowed), media_type="application/json")  # type: ignore[return-value]
 
 
-def _allowed(line: dict[str, msgspec.Raw], sight: Sight) -> dict[str, msgspec.Raw]:
-    hidden = {"metrics"} if not sight.shows("episodes") else set()
+def _filter_allowed(line: dict[str, msgspec.Raw], access: SubmissionAccess) -> dict[str, msgspec.Raw]:
+    hidden = {"metrics"} if not access.shows("episodes") else set()
     if _is_answered(line):
         hidden.add("trajectory")  # an agent that says where it is does not walk: this is where it truly was
-    return {key: line[key] for key in REPLAYED if key in line and key not in hidden}
+    return {key: line[key] for key in TEAM_REPLAY_FIELDS if key in line and key not in hidden}
 
 
 def _is_answered(line: dict[str, msgspec.Raw]) -> bool:
@@ -77,53 +79,59 @@ def _is_answered(line: dict[str, msgspec.Raw]) -> bool:
     return any(isinstance(entry, dict) and entry.get("action") == "answer" for entry in actions or ())
 
 
-@router.get("/submissions/{submission_id}/episodes/{episode_id:path}/film", responses=problems(401, 403, 404))
+@router.get("/submissions/{submission_id}/episodes/{episode_id:path}/film", responses=describe_problems(401, 403, 404))
 def show_film(submission_id: UUID, episode_id: str, caller: Visitor, store: Store, blobs: Blobs) -> FilmAnswer:
     """Whether there is a film of an episode, for those who may see its replay. Pages play it."""
     with store.read() as session:
-        sight = access.part_of(session, caller, submission_id, "replays")
-        asked = films.state(session, sight.submission, episode_id)
-    return FilmAnswer(episode_id=episode_id, state=_film_state(blobs, submission_id, episode_id, asked))
+        access = permissions.get_submission_showing(session, caller, submission_id, "replays")
+        asked = films.get_film_state(session, access.submission, episode_id)
+    return FilmAnswer(episode_id=episode_id, state=_find_film_state(blobs, submission_id, episode_id, asked))
 
 
-def _film_state(blobs: BlobStore, submission_id: UUID, episode_id: str, asked: FilmState) -> Film:
-    if blobs.exists(places.film(submission_id, episode_id)):
-        return Film.READY
-    return Film.FAILED if asked is FilmState.ENDED else Film(asked.value)
+def _find_film_state(blobs: BlobStore, submission_id: UUID, episode_id: str, asked: FilmState) -> FilmAvailability:
+    if blobs.exists(blob_keys.make_film_key(submission_id, episode_id)):
+        return FilmAvailability.READY
+    return FilmAvailability.FAILED if asked is FilmState.ENDED else FilmAvailability(asked.value)
 
 
 @router.post(
     "/submissions/{submission_id}/episodes/{episode_id:path}/film",
     status_code=202,
-    responses=problems(401, 403, 404, 409),
+    responses=describe_problems(401, 403, 404, 409),
 )
 def ask_for_film(
     submission_id: UUID, episode_id: str, caller: Submitter, store: Store, blobs: Blobs, workers: Workers
 ) -> FilmAnswer:
     """Have the film of an episode made, if you may see its replay. Twice is once; few wait at a time."""
     answer = show_film(submission_id, episode_id, caller, store, blobs)
-    if answer.state not in (Film.UNASKED, Film.FAILED):
+    if answer.state not in (FilmAvailability.UNASKED, FilmAvailability.FAILED):
         return answer
 
-    def ask(session: Session) -> tuple[FilmState, list[recovery.Message]]:
-        found = access.part_of(session, caller, submission_id, "replays").submission
-        asked = films.ask(session, found, episode_id, actor=caller.actor)
-        return asked, recovery.untold(session, submission_id)
+    def ask(session: Session) -> tuple[FilmState, list[JobMessage]]:
+        found = permissions.get_submission_showing(session, caller, submission_id, "replays").submission
+        asked = films.request_film(session, found, episode_id, actor=caller.actor)
+        return asked, dispatch.dispatch_jobs(session)
 
     asked, messages = store.run(ask)
-    workers.tell(messages)
-    return FilmAnswer(episode_id=episode_id, state=_film_state(blobs, submission_id, episode_id, asked))
+    workers.publish(messages)
+    return FilmAnswer(episode_id=episode_id, state=_find_film_state(blobs, submission_id, episode_id, asked))
 
 
-@router.get("/submissions/{submission_id}/episodes/{episode_id:path}", responses=problems(401, 403, 404))
+@router.get("/submissions/{submission_id}/episodes/{episode_id:path}", responses=describe_problems(401, 403, 404))
 def show_episode(submission_id: UUID, episode_id: str, caller: Visitor, store: Store) -> EpisodeAnswer:
     """One episode."""
     with store.read() as session:
-        sight = access.part_of(session, caller, submission_id, "episodes")
-        return _shown(episodes.get(session, sight.submission, episode_id), sight)
+        access = permissions.get_submission_showing(session, caller, submission_id, "episodes")
+        return _make_answer(queries.get_episode(session, access.submission, episode_id), access)
 
 
-@router.get("/submissions/{submission_id}/logs", response_class=PlainTextResponse, responses=problems(401, 403, 404))
+_CONTROL = {code: "\ufffd" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
+"""Characters that would play tricks on the terminal of whoever reads a log."""
+
+
+@router.get(
+    "/submissions/{submission_id}/logs", response_class=PlainTextResponse, responses=describe_problems(401, 403, 404)
+)
 def read_logs(
     submission_id: UUID,
     caller: Visitor,
@@ -133,30 +141,30 @@ def read_logs(
 ) -> Response:
     """What the agent printed, as far as the phase keeps it: `limits.log_kb` per episode."""
     with store.read() as session:
-        sight = access.part_of(session, caller, submission_id, "logs")
-        submission, budget = sight.submission, sight.submission.phase.config.limits.log_kb << 10
+        access = permissions.get_submission_showing(session, caller, submission_id, "logs")
+        submission, budget = access.submission, access.submission.phase.config.limits.log_kb << 10
         if episode is not None:
-            episodes.get(session, submission, episode)
+            queries.get_episode(session, submission, episode)
     if episode is not None:
-        text = _log(blobs, places.episode_log(submission.id, episode), budget)
+        text = _read_log(blobs, blob_keys.make_episode_log_key(submission.id, episode), budget)
         return PlainTextResponse(text)
-    return StreamingResponse(_all_logs(store, blobs, submission, budget), media_type="text/plain; charset=utf-8")
+    return StreamingResponse(_stream_logs(store, blobs, submission, budget), media_type="text/plain; charset=utf-8")
 
 
-def _all_logs(store: Database, blobs: BlobStore, submission: Submission, budget: int) -> Iterator[bytes]:
-    yield _log(blobs, places.agent_log(submission.id), budget).encode()
+def _stream_logs(store: Database, blobs: BlobStore, submission: Submission, budget: int) -> Iterator[bytes]:
+    yield _read_log(blobs, blob_keys.make_agent_log_key(submission.id), budget).encode()
     after = None
     while True:
         with store.read() as session:
-            page = episodes.listing(session, submission, after=after, limit=200, ended=True)
+            page = queries.list_episodes(session, submission, after=after, limit=200, ended=True)
         for row in page.items:
-            if text := _log(blobs, places.episode_log(submission.id, row.episode_id), budget):
+            if text := _read_log(blobs, blob_keys.make_episode_log_key(submission.id, row.episode_id), budget):
                 yield f"=== episode {row.episode_id}\n{text}".encode()
         if (after := page.next) is None:
             return
 
 
-def _log(blobs: BlobStore, key: str, budget: int) -> str:
+def _read_log(blobs: BlobStore, key: str, budget: int) -> str:
     """A log as text that ends with a line; empty where nothing was printed."""
     try:
         data = b"".join(blobs.stream(key, stop=budget))
@@ -166,29 +174,29 @@ def _log(blobs: BlobStore, key: str, budget: int) -> str:
     return text if text.endswith("\n") or not text else f"{text}\n"
 
 
-@router.get("/submissions/{submission_id}/artifacts", responses=problems(401, 403, 404))
+@router.get("/submissions/{submission_id}/artifacts", responses=describe_problems(401, 403, 404))
 def list_artifacts(
     submission_id: UUID, caller: Visitor, store: Store, blobs: Blobs, paged: Paged
-) -> Page[ArtifactAnswer]:
+) -> PageAnswer[ArtifactAnswer]:
     """Files of a submission that you may have, by name."""
     with store.read() as session:
-        sight = access.submission(session, caller, submission_id)
-    prefix = places.artifacts(submission_id)
-    above = position(paged.cursor, tuple[str]) or ("",)
+        access = permissions.get_submission(session, caller, submission_id)
+    prefix = blob_keys.make_artifacts_prefix(submission_id)
+    above = decode_cursor(paged.cursor, tuple[str]) or ("",)
     named = ((blob.key.removeprefix(f"{prefix}/"), blob.size) for blob in blobs.list(prefix))
-    wanted = sorted((name, size) for name, size in named if name > above[0] and _may_have(sight, name))
+    wanted = sorted((name, size) for name, size in named if name > above[0] and _may_have(access, name))
     found = wanted[: paged.limit]
-    more = cursor((found[-1][0],)) if len(wanted) > len(found) else None
-    return Page[ArtifactAnswer].of(StoredPage(found, more), lambda item: _artifact(submission_id, *item))
+    more = encode_cursor((found[-1][0],)) if len(wanted) > len(found) else None
+    return PageAnswer[ArtifactAnswer].of(StoredPage(found, more), lambda item: _make_artifact(submission_id, *item))
 
 
-def _may_have(sight: Sight, name: str) -> bool:
-    return all(sight.shows(part) for part in downloads.needed_parts(name))
+def _may_have(access: SubmissionAccess, name: str) -> bool:
+    return all(access.shows(part) for part in responses.get_needed_parts(name))
 
 
-def _artifact(submission_id: UUID, name: str, size: int) -> ArtifactAnswer:
+def _make_artifact(submission_id: UUID, name: str, size: int) -> ArtifactAnswer:
     url = f"/api/v1/submissions/{submission_id}/artifacts/{quote(name)}"
-    return ArtifactAnswer(name=name, size=size, content_type=downloads.content_type(name), url=url)
+    return ArtifactAnswer(name=name, size=size, content_type=responses.get_content_type(name), url=url)
 
 
 @router.get(
@@ -197,7 +205,7 @@ def _artifact(submission_id: UUID, name: str, size: int) -> ArtifactAnswer:
     responses={
         200: {"description": "The file.", "content": {"*/*": {"schema": {"type": "string", "format": "binary"}}}},
         206: {"description": "The part of it that Range asked for."},
-        **problems(401, 403, 404, 416),
+        **describe_problems(401, 403, 404, 416),
     },
 )
 def download_artifact(
@@ -211,16 +219,16 @@ def download_artifact(
 ) -> Response:
     """A file, to keep; one range of it at a time."""
     with store.read() as session:
-        sight = access.submission(session, caller, submission_id)
-    if not _may_have(sight, name):
+        access = permissions.get_submission(session, caller, submission_id)
+    if not _may_have(access, name):
         raise NotAllowed("In this phase this file is not for you.")
-    key = _artifact_key(submission_id, name)
+    key = _make_artifact_key(submission_id, name)
     wanted = None if if_range is not None else range_  # we have no validators to compare with
-    return downloads.file_response(blobs, key, name, wanted=wanted)
+    return responses.make_file_response(blobs, key, name, wanted=wanted)
 
 
-def _artifact_key(submission_id: UUID, name: str) -> str:
+def _make_artifact_key(submission_id: UUID, name: str) -> str:
     try:
-        return keys.checked(f"{places.artifacts(submission_id)}/{name}")
+        return blob_keys.check_key(f"{blob_keys.make_artifacts_prefix(submission_id)}/{name}")
     except BadKey:
         raise NotFound("There is no such file.") from None

@@ -1,19 +1,24 @@
 """For those who watch over the gateway: is it there, can it work, how is it doing."""
 
+import asyncio
 import hmac
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Literal
+from uuid import uuid4
 
+import redis
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Header, Request, Response
 from fastapi.responses import JSONResponse
 
 import nav_eval
-from nav_eval_gateway.dependencies import Parts
-from nav_eval_gateway.errors import NotSignedIn
-from nav_eval_gateway.metrics import CONTENT_TYPE, Metrics
-from nav_eval_gateway.problems import problems
-from nav_eval_gateway.readiness import readiness
-from nav_eval_gateway.schemas.base import Answer, example
+from nav_eval_gateway.dependencies import Parts, Services
+from nav_eval_gateway.errors import NotSignedIn, describe_problems
+from nav_eval_gateway.prometheus import CONTENT_TYPE, Metrics
+from nav_eval_gateway.schemas.base import Answer, make_example
+from nav_eval_store.migrations import runner
+from nav_eval_store.work.broker import Broker
 
 router = APIRouter(tags=["health"])
 
@@ -21,7 +26,7 @@ router = APIRouter(tags=["health"])
 class Health(Answer):
     """The process answers."""
 
-    model_config = example(status="ok", version="0.1.0")
+    model_config = make_example(status="ok", version="0.1.0")
 
     status: Literal["ok"] = "ok"
     version: str
@@ -37,7 +42,7 @@ class CheckAnswer(Answer):
 class Readiness(Answer):
     """Whether the gateway can do its work."""
 
-    model_config = example(
+    model_config = make_example(
         ready=False,
         checks={
             "database": {"ok": True, "detail": "postgresql"},
@@ -52,7 +57,7 @@ class Readiness(Answer):
 
 
 @router.get("/healthz", summary="Is it there?")
-async def health() -> Health:
+async def show_health() -> Health:
     """The process answers. Nothing else is checked: a restart does not mend a database."""
     return Health(version=nav_eval.__version__)
 
@@ -63,14 +68,16 @@ async def health() -> Health:
     responses={503: {"model": Readiness, "description": "Something is missing; the checks say what."}},
     summary="Can it work?",
 )
-async def ready(parts: Parts) -> Response:
+async def show_readiness(parts: Parts) -> Response:
     """Database, migrations, blob store and broker, each with a reason; 503 unless all are there."""
-    checks = {name: CheckAnswer(ok=check.ok, detail=check.detail) for name, check in (await readiness(parts)).items()}
+    checks = {
+        name: CheckAnswer(ok=check.ok, detail=check.detail) for name, check in (await check_readiness(parts)).items()
+    }
     answer = Readiness(ready=all(check.ok for check in checks.values()), checks=checks)
     return JSONResponse(answer.model_dump(), 200 if answer.ready else 503)
 
 
-def metrics(request: Request) -> Metrics:
+def get_metrics(request: Request) -> Metrics:
     found: Metrics = request.app.state.metrics
     return found
 
@@ -80,13 +87,13 @@ def metrics(request: Request) -> Metrics:
     response_class=Response,
     responses={
         200: {"description": "Prometheus' text format.", "content": {"text/plain": {"schema": {"type": "string"}}}},
-        **problems(401, 422),
+        **describe_problems(401, 422),
     },
     summary="How is it doing?",
 )
 async def show_metrics(
     parts: Parts,
-    measured: Annotated[Metrics, Depends(metrics)],
+    measured: Annotated[Metrics, Depends(get_metrics)],
     authorization: Annotated[str, Header(description="`Bearer` and the token of NAV_EVAL_METRICS_TOKEN, if set.")] = "",
 ) -> Response:
     """Requests, queue, jobs and workers for Prometheus; docs/operations.md lists them."""
@@ -94,3 +101,87 @@ async def show_metrics(
     if token is not None and not hmac.compare_digest(authorization.encode(), f"Bearer {token}".encode()):
         raise NotSignedIn("The metrics need their own token: `Authorization: Bearer …` with NAV_EVAL_METRICS_TOKEN.")
     return Response(await to_thread.run_sync(measured.text), headers={"Content-Type": CONTENT_TYPE})
+
+
+PATIENCE = 5.0
+"""Seconds for a check; one that takes longer has failed."""
+CHECKED = "health"
+"""Where the blob store is tried."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Check:
+    """One thing that a gateway needs."""
+
+    ok: bool
+    detail: str
+
+
+async def check_readiness(services: Services) -> dict[str, Check]:
+    """All checks, side by side."""
+    names, checks = zip(*_list_checks(services).items(), strict=True)
+    return dict(zip(names, await asyncio.gather(*map(_run_check, checks)), strict=True))
+
+
+def _list_checks(services: Services) -> Mapping[str, Callable[[], str]]:
+    return {
+        "database": lambda: _check_database(services),
+        "migrations": lambda: _check_migrations(services),
+        "blobs": lambda: _check_blobs(services),
+        "broker": lambda: _check_broker(services.settings.broker),
+    }
+
+
+async def _run_check(check: Callable[[], str]) -> Check:
+    try:
+        detail = await asyncio.wait_for(to_thread.run_sync(check, abandon_on_cancel=True), PATIENCE)
+    except TimeoutError:
+        return Check(ok=False, detail=f"no answer within {PATIENCE:g} s")
+    except Exception as error:  # noqa: BLE001  whatever a driver raises is the answer
+        return Check(ok=False, detail=_format_reason(error))
+    return Check(ok=True, detail=detail)
+
+
+def _format_reason(error: Exception) -> str:
+    """The first line: connection strings and stack traces are nobody's business."""
+    cause = getattr(error, "orig", None) or error
+    words = (str(cause).strip() or type(cause).__name__).splitlines()[0]
+    return words[:200]
+
+
+def _check_database(services: Services) -> str:
+    services.database.ping()
+    return services.database.url.get_backend_name()
+
+
+def _check_migrations(services: Services) -> str:
+    runner.check_revision(services.database)
+    return f"version {runner.get_head_revision()}"
+
+
+def _check_blobs(services: Services) -> str:
+    key = f"{CHECKED}/{uuid4().hex}"
+    services.blobs.put(key, b"ok")
+    try:
+        if services.blobs.get(key) != b"ok":
+            raise OSError("what was written is not what was read")
+    finally:
+        services.blobs.delete(key)
+    return "writable"
+
+
+def _check_broker(broker: Broker) -> str:
+    if broker.folder is not None:
+        broker.folder.mkdir(parents=True, exist_ok=True)
+        probe = broker.folder / f".{uuid4().hex}"
+        probe.touch()
+        probe.unlink()
+        return "files"
+    return _ping_redis(broker.url)
+
+
+def _ping_redis(url: str) -> str:
+    address = url.replace("redis+socket://", "unix://", 1)
+    with redis.Redis.from_url(address, socket_timeout=PATIENCE, socket_connect_timeout=PATIENCE) as client:
+        client.ping()
+    return "redis"

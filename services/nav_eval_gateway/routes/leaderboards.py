@@ -9,25 +9,34 @@ from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.routing import APIRoute
 
-from nav_eval.evaluation.aggregation import FinalAggregator, is_scored
-from nav_eval.evaluation.grouping import GROUPINGS
-from nav_eval.evaluation.results import EpisodeOutcome
-from nav_eval_gateway import access
-from nav_eval_gateway.access import ANYBODY, Caller, Sight
-from nav_eval_gateway.board_cache import Edition, Rendered
-from nav_eval_gateway.dependencies import Parts, Visitor
-from nav_eval_gateway.negotiation import accepts_gzip, has_already, prefers_csv
-from nav_eval_gateway.problems import problems
-from nav_eval_gateway.schemas.boards import BoardAnswer, BreakdownAnswer, Group, HistoryAnswer, HistoryLine
-from nav_eval_gateway.services import Services
-from nav_eval_store import board_history, boards, episodes
-from nav_eval_store.boards import Board
+from nav_eval.evaluation.aggregation import FinalAggregator
+from nav_eval.evaluation.report import GROUPINGS
+from nav_eval.records.results import EpisodeOutcome
+from nav_eval.records.scoring import is_scored
+from nav_eval_gateway import permissions
+from nav_eval_gateway.board_cache import BoardVersion, RenderedAnswer
+from nav_eval_gateway.dependencies import Parts, Services, Visitor
+from nav_eval_gateway.errors import describe_problems
+from nav_eval_gateway.permissions import ANYBODY, Caller, SubmissionAccess
+from nav_eval_gateway.responses import has_already, is_csv_preferred, is_gzip_accepted
+from nav_eval_gateway.schemas.leaderboards import (
+    BoardAnswer,
+    BreakdownAnswer,
+    BreakdownGroup,
+    ComparedSubmission,
+    ComparisonAnswer,
+    HistoryAnswer,
+    HistoryLine,
+    MetricComparison,
+)
+from nav_eval_store.boards import leaderboard, ranking
+from nav_eval_store.boards.leaderboard import Board, format_board_csv
+from nav_eval_store.boards.scores import compare_submissions, get_metric_directions, refuse_incomparable
+from nav_eval_store.competitions.visibility import Audience, Viewer
 from nav_eval_store.database import Database, Session
 from nav_eval_store.errors import Conflict
 from nav_eval_store.models import Competition, Phase, Submission
-from nav_eval_store.scores import metric_directions
-from nav_eval_store.tables import board_csv
-from nav_eval_store.viewing import Audience, Viewer
+from nav_eval_store.submissions import queries
 
 _WHO = ("authorization", "cookie")
 """Headers by which somebody may be known."""
@@ -45,12 +54,13 @@ class PublicFirst(APIRoute):
         async def handle(request: Request) -> Response:
             if request.scope["query_string"] or any(name in request.headers for name in _WHO):
                 return await usual(request)
-            return await _board(request, **request.path_params, caller=ANYBODY, parts=request.app.state.services)
+            return await _answer_board(request, **request.path_params, caller=ANYBODY, parts=request.app.state.services)
 
         return handle
 
 
 router = APIRouter(tags=["leaderboards"])
+comparison_router = APIRouter(tags=["leaderboards"])
 public_router = APIRouter(tags=["leaderboards"], route_class=PublicFirst)
 BOARD = "/competitions/{competition}/phases/{phase}/leaderboard"
 Format = Literal["json", "csv"]
@@ -64,7 +74,7 @@ _UNCHANGED: dict[int | str, dict[str, Any]] = {
 ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {"model": BoardAnswer, "description": "The board.", "headers": _TAG, "content": _CSV},
     **_UNCHANGED,
-    **problems(401, 404),
+    **describe_problems(401, 404),
 }
 
 
@@ -82,7 +92,7 @@ async def show_leaderboard(
     Ranks are shared where the episodes cannot tell teams apart. Send the ETag back as If-None-Match: while
     nothing has changed the answer is 304.
     """
-    return await _board(request, competition, phase, caller=caller, parts=parts, form=form)
+    return await _answer_board(request, competition, phase, caller=caller, parts=parts, form=form)
 
 
 @router.get(
@@ -95,19 +105,19 @@ async def download_leaderboard(
     request: Request, competition: str, phase: str, caller: Visitor, parts: Parts
 ) -> Response:
     """The standing for a spreadsheet; cells that look like formulas are made harmless."""
-    return await _board(request, competition, phase, caller=caller, parts=parts, form="csv")
+    return await _answer_board(request, competition, phase, caller=caller, parts=parts, form="csv")
 
 
-async def _board(
+async def _answer_board(
     request: Request, competition: str, phase: str, *, caller: Caller, parts: Services, form: Format | None = None
 ) -> Response:
-    form = form or ("csv" if prefers_csv(request.headers) else "json")
-    now = await parts.boards.edition(competition, phase)
-    viewer = await _viewer(parts.database, caller, now)
-    kind = viewer_kind(viewer, now)
+    form = form or ("csv" if is_csv_preferred(request.headers) else "json")
+    now = await parts.boards.find_version(competition, phase)
+    viewer = await _find_viewer(parts.database, caller, now)
+    kind = classify_viewer(viewer, now)
 
-    def render() -> Rendered:
-        return _rendered(parts.database, now, viewer, kind, _CONTENT[form])
+    def render() -> RenderedAnswer:
+        return _render(parts.database, now, viewer, kind, _CONTENT[form])
 
     rendered = await parts.boards.get(now, kind, form, render)
     headers = {"Content-Disposition": f'inline; filename="{competition}-{phase}.csv"'} if form == "csv" else {}
@@ -117,38 +127,38 @@ async def _board(
 _MEDIA_TYPES: dict[Format, str] = {"json": "application/json", "csv": "text/csv; charset=utf-8"}
 _CONTENT: dict[Format, Callable[[Board, Phase], bytes]] = {
     "json": lambda board, phase: BoardAnswer.of(board, phase, phase.competition.name).model_dump_json().encode(),
-    "csv": lambda board, _: board_csv(board).encode(),
+    "csv": lambda board, _: format_board_csv(board).encode(),
 }
 
 
-async def _viewer(database: Database, caller: Caller, now: Edition) -> Viewer:
-    return Viewer() if caller.user is None else await to_thread.run_sync(_known_viewer, database, caller, now)
+async def _find_viewer(database: Database, caller: Caller, now: BoardVersion) -> Viewer:
+    return Viewer() if caller.user is None else await to_thread.run_sync(read_viewer, database, caller, now)
 
 
-def _known_viewer(database: Database, caller: Caller, now: Edition) -> Viewer:
+def read_viewer(database: Database, caller: Caller, now: BoardVersion) -> Viewer:
     with database.read() as session:
-        return access.viewer(session, caller, session.get_one(Competition, now.competition_id))
+        return permissions.get_viewer(session, caller, session.get_one(Competition, now.competition_id))
 
 
-def viewer_kind(viewer: Viewer, now: Edition) -> str:
+def classify_viewer(viewer: Viewer, now: BoardVersion) -> str:
     """Viewers of one kind get the same bytes."""
     if viewer.is_organiser:
         return "organiser"
     return str(viewer.team_id) if now.audience == "team" and viewer.team_id is not None else "public"
 
 
-def _rendered(
-    database: Database, now: Edition, viewer: Viewer, kind: str, content: Callable[[Board, Phase], bytes]
-) -> Rendered:
+def _render(
+    database: Database, now: BoardVersion, viewer: Viewer, kind: str, content: Callable[[Board, Phase], bytes]
+) -> RenderedAnswer:
     with database.snapshot() as session:  # rows and version of one moment
         phase = session.get_one(Phase, now.phase_id)
-        board = boards.leaderboard(session, phase, viewer)
-        return Rendered(board.version, kind, content(board, phase))
+        board = leaderboard.build_board(session, phase, viewer)
+        return RenderedAnswer(board.version, kind, content(board, phase))
 
 
-async def _answer(request: Request, rendered: Rendered, media_type: str, headers: dict[str, str]) -> Response:
+async def _answer(request: Request, rendered: RenderedAnswer, media_type: str, headers: dict[str, str]) -> Response:
     """The bytes, compressed for those who like it, or nothing for those who have them."""
-    etag, zipped = rendered.etag, accepts_gzip(request.headers)
+    etag, zipped = rendered.etag, is_gzip_accepted(request.headers)
     headers |= {
         "ETag": etag.removesuffix('"') + '-gzip"' if zipped else etag,
         "Cache-Control": f"{'public' if rendered.kind == 'public' else 'private'}, no-cache",
@@ -165,7 +175,7 @@ async def _answer(request: Request, rendered: Rendered, media_type: str, headers
 @router.get(
     f"{BOARD}/history",
     response_model=None,
-    responses={200: {"model": HistoryAnswer, "headers": _TAG}, **_UNCHANGED, **problems(401, 404)},
+    responses={200: {"model": HistoryAnswer, "headers": _TAG}, **_UNCHANGED, **describe_problems(401, 404)},
     summary="Scores and ranks over time",
 )
 async def show_leaderboard_history(
@@ -178,26 +188,28 @@ async def show_leaderboard_history(
     team: Annotated[UUID | None, Query(description="Only this team.")] = None,
 ) -> Response:
     """Every completed submission of the teams that lead now, and each change of their ranks (by bare scores)."""
-    now = await parts.boards.edition(competition, phase)
-    viewer = await _viewer(parts.database, caller, now)
-    kind = viewer_kind(viewer, now)
+    now = await parts.boards.find_version(competition, phase)
+    viewer = await _find_viewer(parts.database, caller, now)
+    kind = classify_viewer(viewer, now)
 
-    def render() -> Rendered:
+    def render() -> RenderedAnswer:
         with parts.database.snapshot() as session:
             row = session.get_one(Phase, now.phase_id)
-            lines = board_history.history(session, row, viewer, top=top, team_id=team)
+            lines = ranking.build_team_histories(session, row, viewer, top=top, team_id=team)
             answer = HistoryAnswer(
                 version=row.board_version,
                 higher_is_better=row.ranking["higher_is_better"],
-                teams=[HistoryLine.of(line) for line in lines],
+                teams=[HistoryLine.from_row(line) for line in lines],
             )
-            return Rendered(row.board_version, kind, answer.model_dump_json().encode())
+            return RenderedAnswer(row.board_version, kind, answer.model_dump_json().encode())
 
     rendered = await parts.boards.get(now, kind, f"history {top} {team}", render)
     return await _answer(request, rendered, "application/json", {})
 
 
-@router.get("/submissions/{submission_id}/breakdown", responses=problems(401, 403, 404, 409), summary="Means by group")
+@router.get(
+    "/submissions/{submission_id}/breakdown", responses=describe_problems(401, 403, 404, 409), summary="Means by group"
+)
 async def show_breakdown(
     submission_id: UUID,
     caller: Visitor,
@@ -211,28 +223,28 @@ async def show_breakdown(
     For those who may see its episodes. Scenes have neutral names for all but organisers.
     """
 
-    sight = await to_thread.run_sync(_sight, parts.database, caller, submission_id)
-    neutral = by == "scene" and sight.audience is not Audience.ORGANISER
+    access = await to_thread.run_sync(_get_access, parts.database, caller, submission_id)
+    neutral = by == "scene" and access.audience is not Audience.ORGANISER
 
     def compute() -> BreakdownAnswer:
         with parts.database.read() as session:
-            return breakdown(session, submission_id, by, neutral=neutral)
+            return compute_breakdown(session, submission_id, by, neutral=neutral)
 
-    if sight.submission.state.is_final:
+    if access.submission.state.is_final:
         return await parts.computing.once(("breakdown", submission_id, by, neutral), compute)
     return await parts.computing.run(compute)
 
 
-def _sight(database: Database, caller: Caller, submission_id: UUID) -> Sight:
+def _get_access(database: Database, caller: Caller, submission_id: UUID) -> SubmissionAccess:
     with database.read() as session:
-        return access.part_of(session, caller, submission_id, "episodes")
+        return permissions.get_submission_showing(session, caller, submission_id, "episodes")
 
 
-def breakdown(session: Session, submission_id: UUID, by: By, *, neutral: bool) -> BreakdownAnswer:
+def compute_breakdown(session: Session, submission_id: UUID, by: By, *, neutral: bool) -> BreakdownAnswer:
     """Statistics by group; `neutral` keeps the labels to ourselves."""
     phase = session.get_one(Submission, submission_id).phase
-    outcomes = [_outcome(line) for line in episodes.lines(session, submission_id)]
-    directions = metric_directions(phase)
+    outcomes = [_decode_outcome(line) for line in queries.read_result_lines(session, submission_id)]
+    directions = get_metric_directions(phase)
     groups = FinalAggregator(directions=directions).by_group(
         [outcome for outcome in outcomes if is_scored(outcome)], list(directions), GROUPINGS[by]
     )
@@ -240,15 +252,75 @@ def breakdown(session: Session, submission_id: UUID, by: By, *, neutral: bool) -
     return BreakdownAnswer(
         submission_id=submission_id,
         by=by,
-        groups=[Group.of(label, metrics) for label, metrics in zip(labels, groups.values(), strict=True)],
+        groups=[BreakdownGroup.of(label, metrics) for label, metrics in zip(labels, groups.values(), strict=True)],
     )
 
 
 _OUTCOMES = msgspec.json.Decoder(EpisodeOutcome)
 
 
-def _outcome(line: str) -> EpisodeOutcome:
+def _decode_outcome(line: str) -> EpisodeOutcome:
     try:
         return _OUTCOMES.decode(line)
     except msgspec.MsgspecError as error:  # the store checks what it needs itself, no more
         raise Conflict("A result of this submission has another form than this version knows.") from error
+
+
+@comparison_router.get(
+    "/comparison", responses=describe_problems(401, 403, 404, 409), summary="Compare two submissions"
+)
+async def compare(
+    caller: Visitor,
+    parts: Parts,
+    first: Annotated[UUID, Query(description="A completed submission.")],
+    second: Annotated[UUID, Query(description="Another one of the same phase.")],
+) -> ComparisonAnswer:
+    """Is one better than the other, or did it only have more luck? For two submissions whose scores you may see.
+
+    Episodes are paired, so that what makes one hard cancels out; scenes are resampled. Yes-or-no metrics come
+    with McNemar's test.
+    """
+    heads = await to_thread.run_sync(_read_heads, parts.database, caller, first, second)
+
+    def compute() -> dict[str, MetricComparison | None]:
+        with parts.database.read() as session:
+            return compare_metrics(
+                session, queries.get_submission(session, first), queries.get_submission(session, second)
+            )
+
+    return ComparisonAnswer(**heads, metrics=await parts.computing.once(("comparison", first, second), compute))
+
+
+def _read_heads(database: Database, caller: Caller, first: UUID, second: UUID) -> dict[str, Any]:
+    """What they are called now; refused unless the caller may see both, and they can be compared."""
+    with database.read() as session:
+        one, other = (
+            permissions.get_submission_showing(session, caller, key, "scores").submission for key in (first, second)
+        )
+        refuse_incomparable(one, other)
+        phase = one.phase
+        return {
+            "competition": phase.competition.name,
+            "phase": phase.name,
+            "first": _describe_side(one),
+            "second": _describe_side(other),
+        }
+
+
+def compare_metrics(session: Session, first: Submission, second: Submission) -> dict[str, MetricComparison | None]:
+    """The paired comparison in each metric."""
+    directions = get_metric_directions(first.phase)
+    return {
+        name: None if result is None else MetricComparison.of(result, higher_is_better=directions[name])
+        for name, result in compare_submissions(session, first, second).items()
+    }
+
+
+def _describe_side(submission: Submission) -> ComparedSubmission:
+    return ComparedSubmission(
+        submission_id=submission.id,
+        team=submission.team.name,
+        team_id=submission.team_id,
+        title=submission.title,
+        number=submission.number,
+    )

@@ -6,103 +6,108 @@ from uuid import UUID
 
 from fastapi import APIRouter, Response
 
-from nav_eval_gateway import access
-from nav_eval_gateway.access import SignedIn
-from nav_eval_gateway.dependencies import Organiser, Parts, Reader, Store, TeamManager
-from nav_eval_gateway.problems import problems
-from nav_eval_gateway.schemas.webhooks import DeliveryAnswer, IssuedWebhook, NewWebhook, WebhookAnswer
-from nav_eval_gateway.services import Services
-from nav_eval_store import addresses, audit, deliveries, teams
+from nav_eval_gateway import permissions
+from nav_eval_gateway.dependencies import Organiser, Parts, Reader, Services, Store, TeamManager
+from nav_eval_gateway.errors import describe_problems
+from nav_eval_gateway.permissions import SignedIn
+from nav_eval_gateway.schemas.people import DeliveryAnswer, IssuedWebhook, NewWebhook, WebhookAnswer
+from nav_eval_store import audit
 from nav_eval_store.database import Session
 from nav_eval_store.errors import NotAllowed, StoreError
 from nav_eval_store.models import Competition, Team
+from nav_eval_store.notifications import webhooks
+from nav_eval_store.people import teams
 
-router = APIRouter(tags=["webhooks"])
+router = APIRouter(tags=["webhooks"], responses=describe_problems(401, 403, 404))
 Owner = Team | Competition
 
 
-@router.get("/teams/{team_id}/webhooks", responses=problems(401, 403, 404))
+@router.get("/teams/{team_id}/webhooks")
 def list_webhooks(team_id: UUID, caller: Reader, store: Store) -> list[WebhookAnswer]:
     """The team's webhooks."""
     with store.read() as session:
-        team = access.team(session, caller, team_id).team
-        return [WebhookAnswer.of(hook) for hook in deliveries.webhooks(session, team)]
+        team = permissions.get_team(session, caller, team_id).team
+        return [WebhookAnswer.from_row(hook) for hook in webhooks.list_webhooks(session, team)]
 
 
-@router.post("/teams/{team_id}/webhooks", status_code=201, responses=problems(401, 403, 404))
+@router.post("/teams/{team_id}/webhooks", status_code=201)
 def create_webhook(team_id: UUID, wanted: NewWebhook, caller: TeamManager, parts: Parts) -> IssuedWebhook:
     """Hear of the team's submissions; for captains. The secret is shown this once."""
-    return _create(parts, caller, wanted, lambda session: access.captained_team(session, caller, team_id))
+    return _create(parts, caller, wanted, lambda session: permissions.get_captained_team(session, caller, team_id))
 
 
-@router.delete("/teams/{team_id}/webhooks/{webhook_id}", status_code=204, responses=problems(401, 403, 404))
+@router.delete("/teams/{team_id}/webhooks/{webhook_id}", status_code=204)
 def remove_webhook(team_id: UUID, webhook_id: UUID, caller: TeamManager, store: Store) -> Response:
     """Hear no more; for captains."""
 
     def remove(session: Session) -> None:
-        team = access.captained_team(session, caller, team_id)
-        deliveries.remove_webhook(session, team, webhook_id, actor=caller.actor)
+        team = permissions.get_captained_team(session, caller, team_id)
+        webhooks.remove_webhook(session, team, webhook_id, actor=caller.actor)
 
     store.run(remove)
     return Response(status_code=204)
 
 
-@router.post("/teams/{team_id}/webhooks/{webhook_id}/test", status_code=202, responses=problems(401, 403, 404))
+@router.post("/teams/{team_id}/webhooks/{webhook_id}/test", status_code=202)
 def try_webhook(team_id: UUID, webhook_id: UUID, caller: TeamManager, store: Store) -> DeliveryAnswer:
     """Send a message of the kind `webhook.test`; its deliveries say whether it arrived. For captains."""
-    return store.run(lambda session: _try(session, access.captained_team(session, caller, team_id), webhook_id, caller))
+    return store.run(
+        lambda session: _try(session, permissions.get_captained_team(session, caller, team_id), webhook_id, caller)
+    )
 
 
-@router.get("/teams/{team_id}/webhooks/{webhook_id}/deliveries", responses=problems(401, 403, 404))
+@router.get("/teams/{team_id}/webhooks/{webhook_id}/deliveries")
 def list_deliveries(team_id: UUID, webhook_id: UUID, caller: Reader, store: Store) -> list[DeliveryAnswer]:
     """The last twenty messages, newest first, and what became of them."""
     with store.read() as session:
-        return _recent(session, access.team(session, caller, team_id).team, webhook_id)
+        return _list_recent(session, permissions.get_team(session, caller, team_id).team, webhook_id)
 
 
-@router.get("/competitions/{competition}/webhooks", responses=problems(401, 403, 404))
+@router.get("/competitions/{competition}/webhooks")
 def list_competition_webhooks(competition: str, caller: Organiser, store: Store) -> list[WebhookAnswer]:
     """The organisers' webhooks."""
     with store.read() as session:
-        organised = access.organised_competition(session, caller, competition)
-        return [WebhookAnswer.of(hook) for hook in deliveries.webhooks(session, organised)]
+        organised = permissions.get_organised_competition(session, caller, competition)
+        return [WebhookAnswer.from_row(hook) for hook in webhooks.list_webhooks(session, organised)]
 
 
-@router.post("/competitions/{competition}/webhooks", status_code=201, responses=problems(401, 403, 404))
+@router.post("/competitions/{competition}/webhooks", status_code=201)
 def create_competition_webhook(competition: str, wanted: NewWebhook, caller: Organiser, parts: Parts) -> IssuedWebhook:
     """Hear of all submissions of a competition; for organisers."""
-    return _create(parts, caller, wanted, lambda session: access.organised_competition(session, caller, competition))
+    return _create(
+        parts, caller, wanted, lambda session: permissions.get_organised_competition(session, caller, competition)
+    )
 
 
-@router.delete("/competitions/{competition}/webhooks/{webhook_id}", status_code=204, responses=problems(401, 403, 404))
+@router.delete("/competitions/{competition}/webhooks/{webhook_id}", status_code=204)
 def remove_competition_webhook(competition: str, webhook_id: UUID, caller: Organiser, store: Store) -> Response:
     """Hear no more; for organisers."""
 
     def remove(session: Session) -> None:
-        organised = access.organised_competition(session, caller, competition)
-        deliveries.remove_webhook(session, organised, webhook_id, actor=caller.actor)
+        organised = permissions.get_organised_competition(session, caller, competition)
+        webhooks.remove_webhook(session, organised, webhook_id, actor=caller.actor)
 
     store.run(remove)
     return Response(status_code=204)
 
 
-@router.post(
-    "/competitions/{competition}/webhooks/{webhook_id}/test", status_code=202, responses=problems(401, 403, 404)
-)
+@router.post("/competitions/{competition}/webhooks/{webhook_id}/test", status_code=202)
 def try_competition_webhook(competition: str, webhook_id: UUID, caller: Organiser, store: Store) -> DeliveryAnswer:
     """Send a message of the kind `webhook.test`; for organisers."""
     return store.run(
-        lambda session: _try(session, access.organised_competition(session, caller, competition), webhook_id, caller)
+        lambda session: _try(
+            session, permissions.get_organised_competition(session, caller, competition), webhook_id, caller
+        )
     )
 
 
-@router.get("/competitions/{competition}/webhooks/{webhook_id}/deliveries", responses=problems(401, 403, 404))
+@router.get("/competitions/{competition}/webhooks/{webhook_id}/deliveries")
 def list_competition_deliveries(
     competition: str, webhook_id: UUID, caller: Organiser, store: Store
 ) -> list[DeliveryAnswer]:
     """The last twenty messages, newest first; for organisers."""
     with store.read() as session:
-        return _recent(session, access.organised_competition(session, caller, competition), webhook_id)
+        return _list_recent(session, permissions.get_organised_competition(session, caller, competition), webhook_id)
 
 
 def _create(
@@ -115,12 +120,12 @@ def _create(
         if is_mail:
             _refuse_foreign_mail(session, owner, caller, wanted.url)
         kinds = [kind.value for kind in wanted.kinds]
-        return IssuedWebhook.issued(deliveries.add_webhook(session, owner, wanted.url, actor=caller.actor, kinds=kinds))
+        return IssuedWebhook.from_row(webhooks.add_webhook(session, owner, wanted.url, actor=caller.actor, kinds=kinds))
 
     with parts.database.read() as session:
         owner_of(session)  # nobody else makes us ask name servers
     if not is_mail:
-        addresses.target(wanted.url, allow_private=parts.settings.allow_private_webhooks)
+        webhooks.resolve_target(wanted.url, allow_private=parts.settings.allow_private_webhooks)
     return parts.database.run(create)
 
 
@@ -131,17 +136,17 @@ def _refuse_foreign_mail(session: Session, owner: Owner, caller: SignedIn, url: 
         raise StoreError("Write only the address after mailto:.")
     known = {caller.user.email}
     if isinstance(owner, Team):
-        known |= {member.user.email for member in teams.members(session, owner)}
+        known |= {member.user.email for member in teams.list_members(session, owner)}
     if address not in known - {None}:
         raise NotAllowed("E-mail goes only to the registered address of yourself or of a member of the team.")
 
 
 def _try(session: Session, owner: Owner, webhook_id: UUID, caller: SignedIn) -> DeliveryAnswer:
-    hook = deliveries.webhook(session, owner, webhook_id)
-    audit.record(session, caller.actor, "webhook.test", audit.about(owner), webhook=str(hook.id))
-    return DeliveryAnswer.of(deliveries.enqueue_test(session, hook))
+    hook = webhooks.get_webhook(session, owner, webhook_id)
+    audit.record(session, caller.actor, "webhook.test", audit.make_subject(owner), webhook=str(hook.id))
+    return DeliveryAnswer.of(webhooks.enqueue_test(session, hook))
 
 
-def _recent(session: Session, owner: Owner, webhook_id: UUID) -> list[DeliveryAnswer]:
-    hook = deliveries.webhook(session, owner, webhook_id)
-    return [DeliveryAnswer.of(delivery) for delivery in deliveries.recent(session, hook)]
+def _list_recent(session: Session, owner: Owner, webhook_id: UUID) -> list[DeliveryAnswer]:
+    hook = webhooks.get_webhook(session, owner, webhook_id)
+    return [DeliveryAnswer.of(delivery) for delivery in webhooks.list_recent_deliveries(session, hook)]

@@ -1,1 +1,1 @@
-"""What goes in and out, as models. Answers are built by `of`, from what the store returns and nothing more."""
+"""What goes in and out, as models. Answers are built by `from_row` or `of`, from what the store returns."""

@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
-from nav_eval_gateway.schemas.base import Answer, example
+from nav_eval_gateway.schemas.base import Answer, make_example
 from nav_eval_store.models import Competition, Phase
 
 
@@ -60,7 +60,7 @@ class RankingRules(Answer):
     shared_ranks: bool
 
 
-class Metric(Answer):
+class PhaseMetric(Answer):
     """A column of the board."""
 
     name: str
@@ -94,7 +94,7 @@ class PhaseAnswer(Answer):
     visibility: VisibilityRules
     board_is_public: bool
     ranking: RankingRules
-    metrics: list[Metric]
+    metrics: list[PhaseMetric]
     baselines: list[Baseline]
     rules_digest: str
     """Equal for evaluations by the same rules."""
@@ -102,33 +102,24 @@ class PhaseAnswer(Answer):
     @classmethod
     def of(cls, phase: Phase, now: datetime) -> "PhaseAnswer":
         config = phase.config
-        return cls(
-            name=phase.name,
+        return cls.from_row(
+            phase,
             title=config.title or phase.name,
             description=config.description,
-            state=phase_state(phase, now),
+            state=get_phase_state(phase, now),
             reason=phase.paused_reason if phase.paused_at is not None else None,
-            opens_at=phase.opens_at,
-            closes_at=phase.closes_at,
             benchmark=config.benchmark,
             requires=config.requires,
-            quota=QuotaRules.model_validate(config.quota, from_attributes=True),
-            limits=Limits.model_validate(config.limits, from_attributes=True),
-            visibility=VisibilityRules.model_validate(config.visibility, from_attributes=True),
+            quota=config.quota,
+            limits=config.limits,
+            visibility=config.visibility,
             board_is_public=config.visibility.scores == "public" or phase.published_at is not None,
-            ranking=RankingRules(
-                weights=phase.ranking["weights"],
-                higher_is_better=phase.ranking["higher_is_better"],
-                keep=config.ranking.keep,
-                shared_ranks=config.ranking.shared_ranks,
-            ),
-            metrics=[Metric.model_validate(metric) for metric in phase.metrics],
+            ranking={**phase.ranking, "keep": config.ranking.keep, "shared_ranks": config.ranking.shared_ranks},
             baselines=[Baseline(name=row.name, upper_bound=row.privileged) for row in config.baselines],
-            rules_digest=phase.rules_digest,
         )
 
 
-def phase_state(phase: Phase, now: datetime) -> PhaseState:
+def get_phase_state(phase: Phase, now: datetime) -> PhaseState:
     """Whether the phase takes submissions at this moment."""
     if phase.archived_at is not None or (phase.closes_at is not None and now >= phase.closes_at):
         return PhaseState.CLOSED
@@ -140,7 +131,7 @@ def phase_state(phase: Phase, now: datetime) -> PhaseState:
 class CompetitionSummary(Answer):
     """A competition in a list."""
 
-    model_config = example(name="demo", title="nav-eval demo challenge", registration="open", phases=["dev"])
+    model_config = make_example(name="demo", title="nav-eval demo challenge", registration="open", phases=["dev"])
 
     name: str
     title: str
@@ -149,12 +140,8 @@ class CompetitionSummary(Answer):
 
     @classmethod
     def of(cls, competition: Competition) -> "CompetitionSummary":
-        return cls(
-            name=competition.name,
-            title=competition.title,
-            registration=competition.config.registration,
-            phases=[phase.name for phase in competition.phases if phase.archived_at is None],
-        )
+        phases = [phase.name for phase in competition.phases if phase.archived_at is None]
+        return cls.from_row(competition, registration=competition.config.registration, phases=phases)
 
 
 class CompetitionAnswer(Answer):
@@ -173,15 +160,5 @@ class CompetitionAnswer(Answer):
 
     @classmethod
     def of(cls, competition: Competition, now: datetime) -> "CompetitionAnswer":
-        config = competition.config
-        return cls(
-            name=competition.name,
-            title=competition.title,
-            description=config.description,
-            organiser=config.organiser,
-            contact=config.contact,
-            url=config.url,
-            max_team_size=config.max_team_size,
-            registration=config.registration,
-            phases=[PhaseAnswer.of(phase, now) for phase in competition.phases],
-        )
+        phases = [PhaseAnswer.of(phase, now) for phase in competition.phases]
+        return cls.from_row(competition.config, name=competition.name, title=competition.title, phases=phases)

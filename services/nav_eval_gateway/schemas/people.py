@@ -1,17 +1,19 @@
-"""Users, tokens, teams and invitations."""
+"""Users, tokens, teams, invitations, and webhooks with what was sent to them."""
+
 # ruff: noqa: S105, S106 (examples for the OpenAPI document)
 
 from collections.abc import Sequence
 from datetime import datetime
+from enum import StrEnum
 from typing import Annotated
 from uuid import UUID
 
 from pydantic import Field
 
-from nav_eval_gateway.schemas.base import Answer, FilledLine, Request, example
-from nav_eval_store.models import Invitation, Member, MemberRole, Team, TeamStatus, Token, User
-from nav_eval_store.quota import Allowance
-from nav_eval_store.tokens import Scope
+from nav_eval_gateway.schemas.base import Answer, FilledLine, Request, make_example
+from nav_eval_store.models import Delivery, MemberRole, Team, TeamMember, TeamStatus
+from nav_eval_store.notifications import events
+from nav_eval_store.people.accounts import Scope
 
 Password = Annotated[str, Field(min_length=1, max_length=1000, json_schema_extra={"format": "password"})]
 NewPassword = Annotated[str, Field(min_length=10, max_length=1000, json_schema_extra={"format": "password"})]
@@ -22,7 +24,7 @@ USUAL_SCOPES = (Scope.READ, Scope.SUBMIT, Scope.TEAM)
 class Registration(Request):
     """Somebody who wants to take part."""
 
-    model_config = example(name="ada", email="ada@example.org", password="a long pass phrase")
+    model_config = make_example(name="ada", email="ada@example.org", password="a long pass phrase")
 
     name: Annotated[str, Field(min_length=1, max_length=39, pattern=r"^[a-z0-9][a-z0-9._-]*$")]
     email: Annotated[FilledLine, Field(min_length=3, max_length=255)]
@@ -35,10 +37,6 @@ class UserAnswer(Answer):
     name: str
     email: str | None
     created_at: datetime
-
-    @classmethod
-    def of(cls, user: User) -> "UserAnswer":
-        return cls(name=user.name, email=user.email, created_at=user.created_at)
 
 
 class Membership(Answer):
@@ -53,7 +51,7 @@ class Membership(Answer):
 class Me(UserAnswer):
     """Who the token belongs to."""
 
-    model_config = example(
+    model_config = make_example(
         name="ada",
         email="ada@example.org",
         created_at="2026-09-01T12:00:00Z",
@@ -82,7 +80,7 @@ class Me(UserAnswer):
 class Login(Request):
     """A password for a token."""
 
-    model_config = example(name="ada", password="a long pass phrase", token_name="laptop")
+    model_config = make_example(name="ada", password="a long pass phrase", token_name="laptop")
 
     name: Annotated[str, Field(min_length=1, max_length=255, description="Name or e-mail address.")]
     password: Password
@@ -100,7 +98,7 @@ class PasswordChange(Request):
 class NewToken(Request):
     """A token to be made."""
 
-    model_config = example(name="ci", scopes=["read", "submit"], days=90)
+    model_config = make_example(name="ci", scopes=["read", "submit"], days=90)
 
     name: FilledLine
     scopes: Annotated[tuple[Scope, ...], Field(max_length=4)] = USUAL_SCOPES
@@ -120,15 +118,11 @@ class TokenAnswer(Answer):
     used_at: datetime | None
     """To the minute."""
 
-    @classmethod
-    def of(cls, token: Token) -> "TokenAnswer":
-        return cls.model_validate(token, from_attributes=True)
-
 
 class IssuedToken(TokenAnswer):
     """A new token. Its secret is shown this once."""
 
-    model_config = example(
+    model_config = make_example(
         id="6d2c4c68-7a2f-4a5b-a8d9-4a3f1d1f6c55",
         name="ci",
         prefix="k3v9q2ma",
@@ -141,15 +135,11 @@ class IssuedToken(TokenAnswer):
 
     token: str
 
-    @classmethod
-    def issued(cls, token: Token, secret: str) -> "IssuedToken":
-        return cls(**TokenAnswer.of(token).model_dump(), token=secret)
-
 
 class TeamName(Request):
     """How a team wants to be called."""
 
-    model_config = example(name="Ants")
+    model_config = make_example(name="Ants")
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -162,8 +152,8 @@ class MemberAnswer(Answer):
     joined_at: datetime
 
     @classmethod
-    def of(cls, member: Member) -> "MemberAnswer":
-        return cls(name=member.user.name, role=member.role, joined_at=member.joined_at)
+    def of(cls, member: TeamMember) -> "MemberAnswer":
+        return cls.from_row(member, name=member.user.name)
 
 
 class TeamAnswer(Answer):
@@ -179,22 +169,15 @@ class TeamAnswer(Answer):
     members: list[MemberAnswer]
 
     @classmethod
-    def of(cls, team: Team, members: Sequence[Member]) -> "TeamAnswer":
-        return cls(
-            id=team.id,
-            name=team.name,
-            competition=team.competition.name,
-            status=team.status,
-            reason=team.reason,
-            created_at=team.created_at,
-            members=[MemberAnswer.of(member) for member in members],
-        )
+    def of(cls, team: Team, members: Sequence[TeamMember]) -> "TeamAnswer":
+        shown = [MemberAnswer.of(member) for member in members]
+        return cls.from_row(team, competition=team.competition.name, members=shown)
 
 
 class NewRole(Request):
     """What a member may do for the team."""
 
-    model_config = example(role="captain")
+    model_config = make_example(role="captain")
 
     role: MemberRole
 
@@ -202,7 +185,7 @@ class NewRole(Request):
 class NewInvitation(Request):
     """An invitation to be made."""
 
-    model_config = example(email="bob@example.org")
+    model_config = make_example(email="bob@example.org")
 
     email: Annotated[FilledLine, Field(max_length=255)] | None = None
     """To tell invitations apart; nothing is sent there."""
@@ -216,25 +199,17 @@ class InvitationAnswer(Answer):
     created_at: datetime
     expires_at: datetime
 
-    @classmethod
-    def of(cls, invitation: Invitation) -> "InvitationAnswer":
-        return cls.model_validate(invitation, from_attributes=True)
-
 
 class IssuedInvitation(InvitationAnswer):
     """A new invitation. Its secret is shown this once: give it to the one who is invited."""
 
     secret: str
 
-    @classmethod
-    def issued(cls, invitation: Invitation, secret: str) -> "IssuedInvitation":
-        return cls(**InvitationAnswer.of(invitation).model_dump(), secret=secret)
-
 
 class Acceptance(Request):
     """An invitation that somebody got."""
 
-    model_config = example(secret="nvi_…")
+    model_config = make_example(secret="nvi_…")
 
     secret: Annotated[str, Field(min_length=1, max_length=100)]
 
@@ -258,8 +233,65 @@ class QuotaAnswer(Answer):
     next_at: datetime | None
     """When the next one is possible; null is now, or never if the total is used up."""
 
+
+class EventKind(StrEnum):
+    """What one can hear about."""
+
+    STATE = events.STATE_CHANGED
+    CANARY = events.VERDICT
+    PROGRESS = events.PROGRESS
+    BOARD = events.BOARD_CHANGED
+    PHASE = events.PHASE_CHANGED
+
+
+class NewWebhook(Request):
+    """Somebody who wants to hear."""
+
+    model_config = make_example(url="https://hooks.example.org/nav-eval", kinds=["submission.state"])
+
+    url: Annotated[str, Field(min_length=1, max_length=2000)]
+    """`https://…`, or `mailto:` with the e-mail address of a member."""
+    kinds: Annotated[tuple[EventKind, ...], Field(min_length=1, max_length=5)] = (EventKind.STATE,)
+
+
+class WebhookAnswer(Answer):
+    """A webhook without its secret."""
+
+    id: UUID
+    url: str
+    kinds: list[str]
+    created_at: datetime
+
+
+class IssuedWebhook(WebhookAnswer):
+    """A new webhook. The secret that signs what it gets is shown this once."""
+
+    model_config = make_example(
+        id="0b5d7c1e-8f8c-4b4f-9a53-0e6b5f2e9f11",
+        url="https://hooks.example.org/nav-eval",
+        kinds=["submission.state"],
+        created_at="2026-09-01T12:00:00Z",
+        secret="Jx3…",
+    )
+
+    secret: str
+
+
+class DeliveryAnswer(Answer):
+    """One message on its way to a webhook."""
+
+    id: UUID
+    kind: str
+    attempts: int
+    delivered_at: datetime | None
+    next_at: datetime | None
+    """When it is tried next; null when it arrived or was given up."""
+    given_up_at: datetime | None
+    status: int | None
+    """Of the last answer."""
+    error: str | None
+
     @classmethod
-    def of(cls, phase: str, allowance: Allowance) -> "QuotaAnswer":
-        names = ("per_day", "used_today", "left_today", "total", "used_total", "left_total")
-        more = ("concurrent", "open", "left", "next_at")
-        return cls(phase=phase, **{name: getattr(allowance, name) for name in (*names, *more)})
+    def of(cls, delivery: Delivery) -> "DeliveryAnswer":
+        is_open = delivery.delivered_at is None and delivery.given_up_at is None
+        return cls.from_row(delivery, kind=delivery.body["kind"], next_at=delivery.due_at if is_open else None)

@@ -8,10 +8,10 @@ from uuid import UUID
 
 from pydantic import ConfigDict, Field
 
-from nav_eval_gateway.schemas.base import Answer, Line, Paragraph, Request, example
-from nav_eval_store.lifecycle import Owner, State
-from nav_eval_store.models import Entry, Score, Submission, Upload, UploadPurpose, Visibility
-from nav_eval_store.status import Status
+from nav_eval_gateway.schemas.base import Answer, Line, Paragraph, Request, make_example
+from nav_eval_store.models import BoardEntry, EntryVisibility, Score, Submission, Upload, UploadPurpose
+from nav_eval_store.submissions.lifecycle import Owner, SubmissionState
+from nav_eval_store.submissions.status import SubmissionStatus
 
 UPLOADS = "/api/v1/uploads"
 MOST_BYTES = 1 << 50
@@ -20,7 +20,7 @@ MOST_BYTES = 1 << 50
 class NewSubmission(Request):
     """An agent that a team wants to have evaluated."""
 
-    model_config = example(
+    model_config = make_example(
         competition="demo",
         phase="dev",
         sha256="9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
@@ -47,7 +47,7 @@ class CancelReason(Request):
     reason: Paragraph = "cancelled by the team"
 
 
-class Progress(Answer):
+class SubmissionProgress(Answer):
     """How far an evaluation is."""
 
     done: int
@@ -59,7 +59,7 @@ class Progress(Answer):
     """Of each metric so far, where the phase shows scores."""
 
 
-class Queue(Answer):
+class QueueForecast(Answer):
     """When an evaluation is expected to begin and to end."""
 
     position: int | None
@@ -79,7 +79,7 @@ class UsageAnswer(Answer):
     """The agent's peak."""
 
     @classmethod
-    def of(cls, status: Status) -> "UsageAnswer":
+    def of(cls, status: SubmissionStatus) -> "UsageAnswer":
         seconds, used = status.worked.total_seconds(), status.used
         return cls(seconds=round(seconds, 3), cpu_seconds=used.cpu_seconds, memory_bytes=used.memory_bytes)
 
@@ -99,21 +99,13 @@ class UploadAnswer(Answer):
 
     @classmethod
     def of(cls, upload: Upload) -> "UploadAnswer":
-        return cls(
-            id=upload.id,
-            url=f"{UPLOADS}/{upload.id}",
-            purpose=upload.purpose,
-            length=upload.length,
-            offset=upload.offset,
-            expires_at=upload.expires_at,
-            finished=upload.finished_at is not None,
-        )
+        return cls.from_row(upload, url=f"{UPLOADS}/{upload.id}", finished=upload.finished_at is not None)
 
 
 class BoardPlace(Answer):
     """Whether a completed submission is on the board."""
 
-    visibility: Visibility
+    visibility: EntryVisibility
     reason: str | None
     """Why it is not shown."""
 
@@ -129,7 +121,7 @@ class SubmissionSummary(Answer):
     number: int
     """The team's first, second, … in this phase."""
     name: str
-    status: State
+    status: SubmissionState
     since: datetime
     cause: str | None
     created_at: datetime
@@ -137,10 +129,10 @@ class SubmissionSummary(Answer):
 
     @classmethod
     def of(cls, submission: Submission) -> "SubmissionSummary":
-        return cls(**_identity(submission))
+        return cls(**_dump_identity(submission))
 
 
-def _identity(submission: Submission) -> dict[str, Any]:
+def _dump_identity(submission: Submission) -> dict[str, Any]:
     return {
         "id": submission.id,
         "competition": submission.phase.competition.name,
@@ -160,7 +152,7 @@ def _identity(submission: Submission) -> dict[str, Any]:
 class SubmissionAnswer(SubmissionSummary):
     """Where a submission stands. To others than its team and the organisers only what the board shows."""
 
-    model_config = example(
+    model_config = make_example(
         id="0b5d7c1e-8f8c-4b4f-9a53-0e6b5f2e9f11",
         competition="demo",
         phase="dev",
@@ -195,9 +187,9 @@ class SubmissionAnswer(SubmissionSummary):
     started_at: datetime | None = None
     canary: Mapping[str, Any] | None = None
     """The first verdict: the agent was started and tried on one episode."""
-    progress: Progress | None = None
+    progress: SubmissionProgress | None = None
     usage: UsageAnswer | None = None
-    queue: Queue | None = None
+    queue: QueueForecast | None = None
     score: float | None = None
     """What ranks, once it is completed."""
     scores: Mapping[str, float | None] | None = None
@@ -215,25 +207,25 @@ class SubmissionAnswer(SubmissionSummary):
     """Digests and versions behind the score."""
 
     @classmethod
-    def public(cls, submission: Submission, entry: Entry | None, scores: Sequence[Score]) -> "SubmissionAnswer":
+    def public(cls, submission: Submission, entry: BoardEntry | None, scores: Sequence[Score]) -> "SubmissionAnswer":
         """What the board shows anyway."""
-        return cls(**_identity(submission), **_scores(entry, scores))
+        return cls(**_dump_identity(submission), **_dump_scores(entry, scores))
 
     @classmethod
     def full(
         cls,
         submission: Submission,
-        status: Status,
+        status: SubmissionStatus,
         *,
         uploads: Sequence[Upload],
-        entry: Entry | None,
+        entry: BoardEntry | None,
         scores: Sequence[Score] | None,
     ) -> "SubmissionAnswer":
         """What its team sees; `scores` is None where the phase keeps them from the team."""
         means = None if scores is None else status.means
-        awaited = submission.state in (State.CREATED, State.UPLOADING)
+        awaited = submission.state in (SubmissionState.CREATED, SubmissionState.UPLOADING)
         return cls(
-            **_identity(submission),
+            **_dump_identity(submission),
             note=submission.note,
             message=status.detail,
             advice=status.advice,
@@ -243,30 +235,30 @@ class SubmissionAnswer(SubmissionSummary):
             queued_at=submission.queued_at,
             started_at=submission.started_at,
             canary=status.canary,
-            progress=Progress(
+            progress=SubmissionProgress(
                 done=status.episodes_done, total=status.episodes_total, failed=status.episodes_failed, means=means
             ),
             usage=UsageAnswer.of(status),
-            queue=Queue(position=status.queue_position, starts_at=status.starts_at, ends_at=status.ends_at),
+            queue=QueueForecast(position=status.queue_position, starts_at=status.starts_at, ends_at=status.ends_at),
             board=None if entry is None else BoardPlace(visibility=entry.visibility, reason=entry.reason),
             rerun_of=submission.rerun_of,
             superseded_by=submission.superseded_by,
-            image_sha256=_digest(submission),
+            image_sha256=_find_digest(submission),
             image_bytes=submission.image_bytes or submission.announced_bytes,
             uploads=[UploadAnswer.of(upload) for upload in uploads],
             upload_url=UPLOADS if awaited else None,
             provenance=submission.provenance,
-            **({} if scores is None else _scores(entry, scores)),
+            **({} if scores is None else _dump_scores(entry, scores)),
         )
 
 
-def _scores(entry: Entry | None, scores: Sequence[Score]) -> dict[str, Any]:
+def _dump_scores(entry: BoardEntry | None, scores: Sequence[Score]) -> dict[str, Any]:
     if entry is None:
         return {}
     return {"score": entry.score, "scores": {score.metric: score.mean for score in scores}}
 
 
-def _digest(submission: Submission) -> str | None:
+def _find_digest(submission: Submission) -> str | None:
     if submission.image_digest is not None:
         return submission.image_digest.removeprefix("sha256:")
     return submission.announced_sha256
@@ -303,7 +295,7 @@ class EpisodeAnswer(Answer):
     """Whether `…/episodes/{episode_id}/replay` has something for you."""
 
 
-class Film(StrEnum):
+class FilmAvailability(StrEnum):
     """Where the film of an episode is."""
 
     READY = "ready"
@@ -316,10 +308,10 @@ class Film(StrEnum):
 class FilmAnswer(Answer):
     """Whether an episode has a film: map, cameras, goals, beside what the agent did."""
 
-    model_config = example(episode_id="ep_12", state="waiting")
+    model_config = make_example(episode_id="ep_12", state="waiting")
 
     episode_id: str
-    state: Film
+    state: FilmAvailability
     """`failed` is one that could not be made; ask again later."""
 
 

@@ -1,4 +1,4 @@
-"""Alembic's entry: runs the steps on the connection that `nav_eval_store.migrate` hands over."""
+"""Alembic's entry: runs the steps on the connection that `nav_eval_store.migrations.runner` hands over."""
 
 from alembic import context
 

@@ -1,42 +1,51 @@
 """The tables."""
 
 from nav_eval_store.models.base import Base
-from nav_eval_store.models.board import Entry, Score, Visibility
 from nav_eval_store.models.competition import Competition, Phase
-from nav_eval_store.models.journal import AuditEvent, Delivery, Event, LedgerEntry, LedgerKind, Webhook
+from nav_eval_store.models.events import AuditEvent, Delivery, LedgerEntry, LedgerKind, OutboxEvent, Webhook
 from nav_eval_store.models.people import (
     Invitation,
-    Member,
     MemberRole,
     Role,
     RoleName,
     Team,
     TeamKind,
+    TeamMember,
     TeamStatus,
     Token,
     TokenKind,
     User,
 )
-from nav_eval_store.models.submission import Submission, Upload, UploadPurpose
-from nav_eval_store.models.work import EpisodeRow, EpisodeStatus, Job, LeaseEnd, LeaseRow, Worker
+from nav_eval_store.models.submission import (
+    BoardEntry,
+    EntryVisibility,
+    EpisodeRow,
+    Job,
+    LeaseEnd,
+    LeaseRow,
+    Score,
+    Submission,
+    Upload,
+    UploadPurpose,
+    Worker,
+)
 
 __all__ = [
     "AuditEvent",
     "Base",
+    "BoardEntry",
     "Competition",
     "Delivery",
-    "Entry",
+    "EntryVisibility",
     "EpisodeRow",
-    "EpisodeStatus",
-    "Event",
     "Invitation",
     "Job",
     "LeaseEnd",
     "LeaseRow",
     "LedgerEntry",
     "LedgerKind",
-    "Member",
     "MemberRole",
+    "OutboxEvent",
     "Phase",
     "Role",
     "RoleName",
@@ -44,13 +53,13 @@ __all__ = [
     "Submission",
     "Team",
     "TeamKind",
+    "TeamMember",
     "TeamStatus",
     "Token",
     "TokenKind",
     "Upload",
     "UploadPurpose",
     "User",
-    "Visibility",
     "Webhook",
     "Worker",
 ]

@@ -45,7 +45,7 @@ _NUL_ESCAPE = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 """NUL as JSON writes it, which is not the text of a backslash and `u0000`."""
 
 
-def clean(words: str) -> str:
+def clean_text(words: str) -> str:
     """Text that every database can keep: agents' logs hold NUL characters and halves of characters."""
     return words.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
@@ -57,13 +57,13 @@ class CleanText(TypeDecorator[str]):
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
-        return None if value is None else clean(value)
+        return None if value is None else clean_text(value)
 
 
 def clean_json(value: object) -> str:
     """JSON that every database can keep; NaN and infinite numbers are refused."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return clean(_NUL_ESCAPE.sub(r"\1\\ufffd", text))
+    return clean_text(_NUL_ESCAPE.sub(r"\1\\ufffd", text))
 
 
 DOCUMENT = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
@@ -91,7 +91,7 @@ Serial = Annotated[
 """For lists that are read in order; never used twice, even after the last row is deleted."""
 
 
-def words(kind: type[Enum]) -> EnumColumn:
+def make_enum_column(kind: type[Enum]) -> EnumColumn:
     """A column of the values of a StrEnum, kept as text."""
     return EnumColumn(
         kind, native_enum=False, length=40, validate_strings=True, values_callable=lambda kind: [m.value for m in kind]

@@ -8,14 +8,14 @@ from sqlalchemy import ForeignKey, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from nav_eval.config import CompetitionConfig
-from nav_eval.config.schema.base import ConfigModel
 from nav_eval.config.schema.competition import PhaseConfig
+from nav_eval.config_model import ConfigModel
 from nav_eval_store.models.base import Base, Id
 
 M = TypeVar("M", bound=ConfigModel)
 
 
-def _validated(row: object, model: type[M], settings: dict[str, Any]) -> M:
+def _validate_once(row: object, model: type[M], settings: dict[str, Any]) -> M:
     """The configuration, validated once as long as the row keeps the same settings."""
     known = row.__dict__.get("_validated")
     if known is None or known[0] is not settings:
@@ -41,7 +41,7 @@ class Competition(Base):
 
     @property
     def config(self) -> CompetitionConfig:
-        return _validated(self, CompetitionConfig, self.settings)
+        return _validate_once(self, CompetitionConfig, self.settings)
 
 
 class Phase(Base):
@@ -74,4 +74,4 @@ class Phase(Base):
 
     @property
     def config(self) -> PhaseConfig:
-        return _validated(self, PhaseConfig, self.settings)
+        return _validate_once(self, PhaseConfig, self.settings)

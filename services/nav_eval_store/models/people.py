@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import ForeignKey, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from nav_eval_store.models.base import Base, Id, words
+from nav_eval_store.models.base import Base, Id, make_enum_column
 from nav_eval_store.models.competition import Competition
 
 
@@ -50,7 +50,7 @@ class Role(Base):
     id: Mapped[Id]
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id"))
     competition_id: Mapped[UUID | None] = mapped_column(ForeignKey("competitions.id"))  #: None is everywhere
-    name: Mapped[RoleName] = mapped_column(words(RoleName))
+    name: Mapped[RoleName] = mapped_column(make_enum_column(RoleName))
     granted_at: Mapped[datetime]
 
 
@@ -80,15 +80,15 @@ class Team(Base):
     competition_id: Mapped[UUID] = mapped_column(ForeignKey("competitions.id"))
     name: Mapped[str]
     name_key: Mapped[str]  #: what makes it unique: case and spacing do not
-    kind: Mapped[TeamKind] = mapped_column(words(TeamKind))
-    status: Mapped[TeamStatus] = mapped_column(words(TeamStatus))
+    kind: Mapped[TeamKind] = mapped_column(make_enum_column(TeamKind))
+    status: Mapped[TeamStatus] = mapped_column(make_enum_column(TeamStatus))
     reason: Mapped[str | None]  #: why it is disqualified
     served_at: Mapped[datetime | None]  #: when a shard of it was last started: who waited longest goes first
     checked_at: Mapped[datetime | None]  #: the same for checks, canaries and scores, which cost no turn of a shard
     created_at: Mapped[datetime]
 
     competition: Mapped[Competition] = relationship()
-    members: Mapped[list["Member"]] = relationship(back_populates="team")
+    members: Mapped[list["TeamMember"]] = relationship(back_populates="team")
 
 
 class MemberRole(StrEnum):
@@ -98,7 +98,7 @@ class MemberRole(StrEnum):
     MEMBER = "member"  #: submit, watch, cancel
 
 
-class Member(Base):
+class TeamMember(Base):
     """A user in a team; in one team per competition, so that nobody has two quotas."""
 
     __tablename__ = "members"
@@ -107,7 +107,7 @@ class Member(Base):
     team_id: Mapped[UUID] = mapped_column(ForeignKey("teams.id"), primary_key=True)
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id"), primary_key=True)
     competition_id: Mapped[UUID] = mapped_column(ForeignKey("competitions.id"))
-    role: Mapped[MemberRole] = mapped_column(words(MemberRole))
+    role: Mapped[MemberRole] = mapped_column(make_enum_column(MemberRole))
     joined_at: Mapped[datetime]
 
     team: Mapped[Team] = relationship(back_populates="members")
@@ -147,7 +147,7 @@ class Token(Base):
 
     id: Mapped[Id]
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id"))
-    kind: Mapped[TokenKind] = mapped_column(words(TokenKind))
+    kind: Mapped[TokenKind] = mapped_column(make_enum_column(TokenKind))
     name: Mapped[str]  #: what its owner calls it
     prefix: Mapped[str] = mapped_column(unique=True)  #: its first characters, for lists and look-up
     digest: Mapped[str]

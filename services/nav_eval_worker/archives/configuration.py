@@ -13,9 +13,14 @@ from pathlib import PurePosixPath
 
 import msgspec
 
-from nav_eval_worker.archives.documents import ImageConfig, Platform, Process
-from nav_eval_worker.archives.errors import ArchiveInvalid, ArchiveUnsafe, shown
-from nav_eval_worker.archives.selection import OURS, wrong_platform
+from nav_eval_worker.archives.errors import ArchiveInvalid, ArchiveUnsafe, quote
+from nav_eval_worker.archives.manifests import (
+    REQUIRED_PLATFORM,
+    ImageConfig,
+    ImagePlatform,
+    ProcessConfig,
+    make_platform_error,
+)
 
 _EPOCH = "1970-01-01T00:00:00Z"
 _KERNEL_PATHS = ("/proc", "/sys", "/dev")
@@ -59,98 +64,98 @@ class CleanConfig:
 def clean_config(image: ImageConfig) -> CleanConfig:
     """The configuration that we run, or a refusal."""
     _check_platform(image)
-    process = image.config or Process()
-    entrypoint, command = _words(process.entrypoint, "ENTRYPOINT"), _words(process.cmd, "CMD")
+    process = image.config or ProcessConfig()
+    entrypoint, command = _parse_words(process.entrypoint, "ENTRYPOINT"), _parse_words(process.cmd, "CMD")
     if not entrypoint + command:
         raise ArchiveInvalid("The image has neither ENTRYPOINT nor CMD: add one that starts the agent.")
-    environment, requests = _environment(process)
+    environment, requests = _clean_environment(process)
     clean = {
         "Entrypoint": list(entrypoint) or None,
         "Cmd": list(command) or None,
         "Env": list(environment) or None,
-        "WorkingDir": _working_dir(process),
-        "User": _user(process),
-        "StopSignal": _stop_signal(process),
+        "WorkingDir": _clean_working_dir(process),
+        "User": _clean_user(process),
+        "StopSignal": _clean_stop_signal(process),
     }
     return CleanConfig(
-        document=_canonical({key: value for key, value in clean.items() if value}, image.rootfs.diff_ids),
+        document=_encode_canonical({key: value for key, value in clean.items() if value}, image.rootfs.diff_ids),
         entrypoint=entrypoint,
         command=command,
         environment=environment,
-        working_dir=_working_dir(process),
-        user=_user(process),
-        volumes=_volumes(process),
+        working_dir=_clean_working_dir(process),
+        user=_clean_user(process),
+        volumes=_clean_volumes(process),
         exposed_ports=tuple(sorted(process.exposed_ports or ())),
         dropped=(*(name for name, field in _DROPPED.items() if getattr(process, field)), *requests),
     )
 
 
-def _canonical(process: dict[str, object], diff_ids: list[str]) -> bytes:
+def _encode_canonical(process: dict[str, object], diff_ids: list[str]) -> bytes:
     """The document in one spelling: sorted keys, no spaces, no dates."""
     document = {
-        "architecture": OURS.architecture,
+        "architecture": REQUIRED_PLATFORM.architecture,
         "config": process,
         "created": _EPOCH,
-        "os": OURS.os,
+        "os": REQUIRED_PLATFORM.os,
         "rootfs": {"diff_ids": diff_ids, "type": "layers"},
     }
     return msgspec.json.encode(document, order="sorted")
 
 
 def _check_platform(image: ImageConfig) -> None:
-    if (image.os, image.architecture) != (OURS.os, OURS.architecture):
-        raise wrong_platform(Platform(os=image.os, architecture=image.architecture))
+    if (image.os, image.architecture) != (REQUIRED_PLATFORM.os, REQUIRED_PLATFORM.architecture):
+        raise make_platform_error(ImagePlatform(os=image.os, architecture=image.architecture))
     if image.rootfs.type != "layers":
-        raise ArchiveInvalid(f"The image's file system is of the kind {shown(image.rootfs.type)}: build a Linux image.")
+        raise ArchiveInvalid(f"The image's file system is of the kind {quote(image.rootfs.type)}: build a Linux image.")
 
 
-def _words(value: list[str] | str | None, name: str) -> tuple[str, ...]:
+def _parse_words(value: list[str] | str | None, name: str) -> tuple[str, ...]:
     words = (value,) if isinstance(value, str) else tuple(value or ())
     if any("\0" in word for word in words):
         raise ArchiveUnsafe(f"The image's {name} has a NUL: write it as a list of plain words.")
     return words
 
 
-def _environment(process: Process) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _clean_environment(process: ProcessConfig) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What is kept, and the names of what asks the host for devices."""
-    pairs = _words(process.env, "ENV")
+    pairs = _parse_words(process.env, "ENV")
     if any(not pair.partition("=")[0] for pair in pairs):
         raise ArchiveInvalid("The image has an ENV without a name: write ENV NAME=value.")
     requests = tuple(pair.partition("=")[0] for pair in pairs if pair.partition("=")[0] in _GPU_REQUESTS)
     return tuple(pair for pair in pairs if pair.partition("=")[0] not in _GPU_REQUESTS), requests
 
 
-def _user(process: Process) -> str:
+def _clean_user(process: ProcessConfig) -> str:
     user = process.user or ""
     if not user.isprintable() or len(user) > 128:
-        raise ArchiveUnsafe(f"The image's USER {shown(user)} is no name: write USER name or USER uid:gid.")
+        raise ArchiveUnsafe(f"The image's USER {quote(user)} is no name: write USER name or USER uid:gid.")
     return user
 
 
-def _stop_signal(process: Process) -> str:
+def _clean_stop_signal(process: ProcessConfig) -> str:
     signal = process.stop_signal or ""
     if signal and not _SIGNAL.fullmatch(signal):
-        raise ArchiveInvalid(f"The image's STOPSIGNAL {shown(signal)} is no signal: write STOPSIGNAL SIGTERM.")
+        raise ArchiveInvalid(f"The image's STOPSIGNAL {quote(signal)} is no signal: write STOPSIGNAL SIGTERM.")
     return signal
 
 
-def _working_dir(process: Process) -> str:
-    return _inner_path(process.working_dir, "WORKDIR") if process.working_dir else ""
+def _clean_working_dir(process: ProcessConfig) -> str:
+    return _clean_inner_path(process.working_dir, "WORKDIR") if process.working_dir else ""
 
 
-def _volumes(process: Process) -> tuple[str, ...]:
-    paths = tuple(sorted({_inner_path(path, "VOLUME") for path in process.volumes or ()}))
+def _clean_volumes(process: ProcessConfig) -> tuple[str, ...]:
+    paths = tuple(sorted({_clean_inner_path(path, "VOLUME") for path in process.volumes or ()}))
     if len(paths) > _MOST_VOLUMES or "/" in paths:
         raise ArchiveUnsafe(f"The image has {len(paths)} VOLUMEs or one that covers everything: remove them.")
     return paths
 
 
-def _inner_path(raw: str, name: str) -> str:
+def _clean_inner_path(raw: str, name: str) -> str:
     """A path of the container's own, not one of the kernel's."""
     path = PurePosixPath(raw)
     if not path.is_absolute() or ".." in path.parts or not raw.isprintable() or len(raw) > 1024:
-        raise ArchiveUnsafe(f"The image's {name} {shown(raw)} is no plain absolute path: write one such as /app.")
+        raise ArchiveUnsafe(f"The image's {name} {quote(raw)} is no plain absolute path: write one such as /app.")
     clean = "/" + "/".join(part for part in path.parts if part.strip("/"))
     if any(clean == kernel or clean.startswith(f"{kernel}/") for kernel in _KERNEL_PATHS):
-        raise ArchiveUnsafe(f"The image's {name} {shown(raw)} belongs to the kernel: use a folder such as /app.")
+        raise ArchiveUnsafe(f"The image's {name} {quote(raw)} belongs to the kernel: use a folder such as /app.")
     return clean

@@ -34,6 +34,6 @@ class WrongPlatform(ArchiveInvalid):
 _LONGEST = 100
 
 
-def shown(text: str) -> str:
+def quote(text: str) -> str:
     """A team's text as it may stand in a message or a log: printable, quoted and short."""
     return ascii(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")

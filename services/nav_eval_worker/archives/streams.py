@@ -1,6 +1,6 @@
 """Bytes on their way through: counted, decompressed, hashed, never held as a whole.
 
-Each stage is a raw stream that pulls from the one below; `buffered` puts the standard library's
+Each stage is a raw stream that pulls from the one below; `to_buffered` puts the standard library's
 buffer on top, whose `read(n)` is exact and whose `peek` lets us look before we choose a reader.
 """
 
@@ -42,7 +42,7 @@ _MAGIC = {b"\x1f\x8b": Compression.GZIP, b"\x28\xb5\x2f\xfd": Compression.ZSTD}
 _UNSUPPORTED = {b"\xfd7zXZ\x00": "xz", b"BZh": "bzip2", b"PK\x03\x04": "zip", b"7z\xbc\xaf": "7z"}
 
 
-class Stage(io.RawIOBase):
+class PullStream(io.RawIOBase):
     """A raw stream whose `pull` hands out at most `size` bytes; b"" is the end."""
 
     def pull(self, size: int) -> bytes:
@@ -58,11 +58,11 @@ class Stage(io.RawIOBase):
         return len(data)
 
 
-def buffered(stage: io.RawIOBase) -> io.BufferedReader:
+def to_buffered(stage: io.RawIOBase) -> io.BufferedReader:
     return io.BufferedReader(stage, CHUNK)
 
 
-class Metered(Stage):
+class MeteredStream(PullStream):
     """Counts what passes, tells `spend`, and fills every request so that `peek` sees enough."""
 
     def __init__(self, source: Readable, *, budget: Budget, spend: Callable[[int], None]) -> None:
@@ -79,7 +79,7 @@ class Metered(Stage):
         return data
 
 
-class Gunzip(Stage):
+class GzipStream(PullStream):
     """Gzip, member after member; nothing but gzip members may follow."""
 
     def __init__(self, source: Readable, where: str) -> None:
@@ -112,7 +112,7 @@ class Gunzip(Stage):
         return data
 
 
-class Unzstd(Stage):
+class ZstdStream(PullStream):
     """Zstandard, frame after frame, with a window that we can afford."""
 
     def __init__(self, source: Readable, where: str) -> None:
@@ -131,7 +131,7 @@ class Unzstd(Stage):
             ) from error
 
 
-class Tap(Stage):
+class HashingStream(PullStream):
     """Hashes what passes, and copies it where asked to."""
 
     def __init__(self, source: Readable, copy: BinaryIO | None = None) -> None:
@@ -153,7 +153,7 @@ class Tap(Stage):
         return f"sha256:{self._hash.hexdigest()}"
 
 
-def compression_of(head: bytes, where: str) -> Compression:
+def detect_compression(head: bytes, where: str) -> Compression:
     """What the first bytes say; kinds that we do not read are refused by name."""
     for magic, name in _UNSUPPORTED.items():
         if head.startswith(magic):
@@ -161,19 +161,21 @@ def compression_of(head: bytes, where: str) -> Compression:
     return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), Compression.NONE)
 
 
-def unpacked(source: io.BufferedReader, *, where: str, budget: Budget, spend: str) -> tuple[Compression, Metered]:
+def decompress(
+    source: io.BufferedReader, *, where: str, budget: Budget, spend: str
+) -> tuple[Compression, MeteredStream]:
     """SOURCE without its compression: what comes out is counted as SPEND and held against what went in."""
-    compression = compression_of(source.peek(16), where)
-    packed = Metered(source, budget=budget, spend=lambda _: None)
+    compression = detect_compression(source.peek(16), where)
+    packed = MeteredStream(source, budget=budget, spend=lambda _: None)
     openers: dict[Compression, Callable[[], Readable]] = {
         Compression.NONE: lambda: packed,
-        Compression.GZIP: lambda: Gunzip(packed, where),
-        Compression.ZSTD: lambda: Unzstd(packed, where),
+        Compression.GZIP: lambda: GzipStream(packed, where),
+        Compression.ZSTD: lambda: ZstdStream(packed, where),
     }
 
     def count(amount: int) -> None:
         budget.spend(spend, amount)
         budget.check_ratio(packed=packed.count, unpacked=out.count)
 
-    out = Metered(openers[compression](), budget=budget, spend=count)
+    out = MeteredStream(openers[compression](), budget=budget, spend=count)
     return compression, out

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from nav_eval_worker.archives.errors import ArchiveDamaged, ArchiveTooLarge, ArchiveUnsafe, shown
+from nav_eval_worker.archives.errors import ArchiveDamaged, ArchiveTooLarge, ArchiveUnsafe, quote
 from nav_eval_worker.archives.limits import Budget
-from nav_eval_worker.archives.streams import CHUNK, Stage
+from nav_eval_worker.archives.streams import CHUNK, PullStream
 
 BLOCK = 512
 _ZEROS = bytes(BLOCK)
@@ -23,7 +23,7 @@ _AGAIN = "save the archive again"
 _RECORD = re.compile(rb"([1-9][0-9]{0,9}) ([^=\n\0]+)=")
 
 
-class Kind(StrEnum):
+class TarEntryKind(StrEnum):
     """What a member is."""
 
     FILE = "file"  #: bytes
@@ -36,24 +36,24 @@ class Kind(StrEnum):
 
 
 _KINDS = {
-    b"0": Kind.FILE,
-    b"\0": Kind.FILE,
-    b"7": Kind.FILE,
-    b"1": Kind.HARDLINK,
-    b"2": Kind.SYMLINK,
-    b"3": Kind.CHARACTER,
-    b"4": Kind.BLOCK,
-    b"5": Kind.DIRECTORY,
-    b"6": Kind.FIFO,
+    b"0": TarEntryKind.FILE,
+    b"\0": TarEntryKind.FILE,
+    b"7": TarEntryKind.FILE,
+    b"1": TarEntryKind.HARDLINK,
+    b"2": TarEntryKind.SYMLINK,
+    b"3": TarEntryKind.CHARACTER,
+    b"4": TarEntryKind.BLOCK,
+    b"5": TarEntryKind.DIRECTORY,
+    b"6": TarEntryKind.FIFO,
 }
 _EXTENSIONS = {b"x": "PAX header", b"g": "global PAX header", b"L": "GNU long name", b"K": "GNU long link"}
 
 
-class Entry(NamedTuple):
+class TarEntry(NamedTuple):
     """One member's header, as written: paths are not checked yet."""
 
     name: str  #: the path, from wherever the format keeps it
-    kind: Kind  #: what it is
+    kind: TarEntryKind  #: what it is
     size: int = 0  #: bytes of data that follow
     mode: int = 0  #: permission bits
     link: str = ""  #: where a link leads
@@ -81,49 +81,49 @@ class TarReader:
         self._needs_end = needs_end  # layers are held by their digest, an upload only by its end mark
         self._left = self._padding = 0
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[TarEntry]:
         extensions = _Extensions()
-        while (block := self._header()) is not None:
+        while (block := self._read_header()) is not None:
             if block[156:157] in _EXTENSIONS:
                 self._extend(extensions, block)
                 continue
-            entry = self._entry(block, extensions)
+            entry = self._parse_entry(block, extensions)
             if extensions.seen:
                 extensions = _Extensions()
             self._left, self._padding = entry.size, -entry.size % BLOCK
             yield entry
             self._skip()
         if extensions.seen:
-            raise self._damaged("ends after an extension header")
+            raise self._make_damage_error("ends after an extension header")
 
     @property
-    def data(self) -> "Window":
+    def data(self) -> "MemberStream":
         """The present member's bytes."""
-        return Window(self)
+        return MemberStream(self)
 
     def read_data(self, size: int) -> bytes:
         """At most SIZE bytes of the present member."""
         size = min(size, self._left)
-        data = self._exactly(size)
+        data = self._read_exactly(size)
         self._left -= size
         return data
 
     def _skip(self) -> None:
         while self._left:
             self.read_data(CHUNK)
-        if self._exactly(self._padding).strip(b"\0"):
-            raise self._damaged("hides bytes behind a member")
+        if self._read_exactly(self._padding).strip(b"\0"):
+            raise self._make_damage_error("hides bytes behind a member")
 
-    def _damaged(self, what: str) -> ArchiveDamaged:
+    def _make_damage_error(self, what: str) -> ArchiveDamaged:
         return ArchiveDamaged(f"{self._where} {what}: {_AGAIN}.")
 
-    def _exactly(self, size: int) -> bytes:
+    def _read_exactly(self, size: int) -> bytes:
         data = self._stream.read(size)
         if len(data) < size:
             raise ArchiveDamaged(f"{self._where} is truncated: {_AGAIN} and upload it whole.")
         return data
 
-    def _header(self) -> bytes | None:
+    def _read_header(self) -> bytes | None:
         """The next header, or None at the end."""
         self._budget.check_time()
         block = self._stream.read(BLOCK)
@@ -140,104 +140,106 @@ class TarReader:
 
     def _check_header(self, block: bytes) -> None:
         if block[257:262] != b"ustar":
-            raise self._damaged("is not a tar (or one older than ustar)")
-        if self._number(block[148:156]) != sum(block[:148]) + sum(block[156:]) + 8 * 32:
-            raise self._damaged("has a header with a wrong checksum")
+            raise self._make_damage_error("is not a tar (or one older than ustar)")
+        if self._parse_number(block[148:156]) != sum(block[:148]) + sum(block[156:]) + 8 * 32:
+            raise self._make_damage_error("has a header with a wrong checksum")
 
     def _check_tail(self) -> None:
         """Nothing but zeros may follow the end mark."""
         while chunk := self._stream.read(CHUNK):
             if chunk.strip(b"\0"):
-                raise self._damaged("has other bytes after its end")
+                raise self._make_damage_error("has other bytes after its end")
 
-    def _number(self, raw: bytes) -> int:
+    def _parse_number(self, raw: bytes) -> int:
         if raw[0] == 0x80:
             return int.from_bytes(raw[1:], "big")
         digits = raw.strip(b" \0")
         if digits.strip(b"01234567"):
-            raise self._damaged("has a header with a number that is none")
+            raise self._make_damage_error("has a header with a number that is none")
         return int(digits or b"0", 8)
 
     def _extend(self, extensions: _Extensions, block: bytes) -> None:
-        flag, size = block[156:157], self._number(block[124:136])
+        flag, size = block[156:157], self._parse_number(block[124:136])
         if size > self._budget.limits.header_bytes:
             raise ArchiveTooLarge(
                 f"{self._where} has a {_EXTENSIONS[flag]} of {size} bytes, "
                 f"beyond {self._budget.limits.header_bytes}: shorten names and attributes."
             )
-        data = self._exactly(size)
-        self._exactly(-size % BLOCK)
+        data = self._read_exactly(size)
+        self._read_exactly(-size % BLOCK)
         if flag == b"g":
             self._check_global(data)
             return
         if flag in extensions.seen:
-            raise self._damaged(f"has a {_EXTENSIONS[flag]} twice for one member")
+            raise self._make_damage_error(f"has a {_EXTENSIONS[flag]} twice for one member")
         extensions.seen.add(flag)
         if flag == b"x":
-            extensions.pax = self._pax(data)
+            extensions.pax = self._parse_pax(data)
         else:
             extensions.long[flag] = data.rstrip(b"\0")
 
     def _check_global(self, data: bytes) -> None:
         """Some readers apply it to all that follows, some ignore it: harmless keys only."""
-        if {"path", "linkpath", "size"} & self._pax(data).keys():
+        if {"path", "linkpath", "size"} & self._parse_pax(data).keys():
             raise ArchiveUnsafe(f"{self._where} renames or resizes all members by a global header: {_AGAIN}.")
 
-    def _pax(self, data: bytes) -> dict[str, bytes]:
+    def _parse_pax(self, data: bytes) -> dict[str, bytes]:
         records: dict[str, bytes] = {}
         at = 0
         while at < len(data):
             match = _RECORD.match(data, at)
             end = at + int(match[1]) if match else 0
             if match is None or not match.end() < end <= len(data) or data[end - 1 : end] != b"\n":
-                raise self._damaged("has a PAX header that cannot be read")
+                raise self._make_damage_error("has a PAX header that cannot be read")
             key = match[2].decode("utf-8", "replace")
             if key in records:
-                raise self._damaged(f"has a PAX header with {shown(key)} twice")
+                raise self._make_damage_error(f"has a PAX header with {quote(key)} twice")
             if key.startswith("GNU.sparse."):
-                raise self._sparse()
+                raise self._make_sparse_error()
             records[key] = data[match.end() : end - 1]
             at = end
         return records
 
-    def _sparse(self) -> ArchiveUnsafe:
+    def _make_sparse_error(self) -> ArchiveUnsafe:
         return ArchiveUnsafe(f"{self._where} has a sparse file: copy it with `cp --sparse=never` and build again.")
 
-    def _entry(self, block: bytes, extensions: _Extensions) -> Entry:
-        kind = self._kind(block)
-        size = self._size(block, extensions.pax)
-        name = self._text(_name(block), long=extensions.long.get(b"L"), pax=extensions.pax.get("path"))
-        link = self._text(_field(block[157:257]), long=extensions.long.get(b"K"), pax=extensions.pax.get("linkpath"))
-        if kind is not Kind.FILE and size:
-            raise self._damaged(f"has a {kind} with data, {shown(name)}")
-        if kind is Kind.FILE and (not name or name.endswith("/")):
-            raise self._damaged(f"has a file that is named like a folder, {shown(name)}")
-        is_device = kind in (Kind.CHARACTER, Kind.BLOCK)
-        return Entry(
+    def _parse_entry(self, block: bytes, extensions: _Extensions) -> TarEntry:
+        kind = self._parse_kind(block)
+        size = self._parse_size(block, extensions.pax)
+        name = self._parse_text(_parse_name(block), long=extensions.long.get(b"L"), pax=extensions.pax.get("path"))
+        link = self._parse_text(
+            _parse_field(block[157:257]), long=extensions.long.get(b"K"), pax=extensions.pax.get("linkpath")
+        )
+        if kind is not TarEntryKind.FILE and size:
+            raise self._make_damage_error(f"has a {kind} with data, {quote(name)}")
+        if kind is TarEntryKind.FILE and (not name or name.endswith("/")):
+            raise self._make_damage_error(f"has a file that is named like a folder, {quote(name)}")
+        is_device = kind in (TarEntryKind.CHARACTER, TarEntryKind.BLOCK)
+        return TarEntry(
             name=name,
             kind=kind,
             size=size,
-            mode=self._number(block[100:108]) & 0o7777,
-            link=link if kind in (Kind.SYMLINK, Kind.HARDLINK) else "",
-            device=(self._number(block[329:337]), self._number(block[337:345])) if is_device else (0, 0),
-            attributes=_attributes(extensions.pax) if extensions.pax else frozenset(),
+            mode=self._parse_number(block[100:108]) & 0o7777,
+            link=link if kind in (TarEntryKind.SYMLINK, TarEntryKind.HARDLINK) else "",
+            device=(self._parse_number(block[329:337]), self._parse_number(block[337:345])) if is_device else (0, 0),
+            attributes=_list_attributes(extensions.pax) if extensions.pax else frozenset(),
         )
 
-    def _kind(self, block: bytes) -> Kind:
+    def _parse_kind(self, block: bytes) -> TarEntryKind:
         flag = block[156:157]
         if flag == b"S":
-            raise self._sparse()
+            raise self._make_sparse_error()
         if flag not in _KINDS:
             raise ArchiveUnsafe(
-                f"{self._where} has a member of the unknown type {shown(flag.decode('latin-1'))}: {_AGAIN}."
+                f"{self._where} has a member of the unknown type {quote(flag.decode('latin-1'))}: {_AGAIN}."
             )
         return _KINDS[flag]
 
-    def _size(self, block: bytes, pax: dict[str, bytes]) -> int:
-        size = self._number(block[124:136])
+    def _parse_size(self, block: bytes, pax: dict[str, bytes]) -> int:
+        size = self._parse_number(block[124:136])
         if "size" in pax:
             if not re.fullmatch(rb"[0-9]{1,19}", pax["size"]):
-                raise self._damaged("has a PAX size that is no number")
+                raise self._make_damage_error("has a PAX size that is no number")
             size = int(pax["size"])
         if size > self._budget.limits.file_bytes:
             raise ArchiveTooLarge(
@@ -246,19 +248,19 @@ class TarReader:
             )
         return size
 
-    def _text(self, short: bytes, *, long: bytes | None, pax: bytes | None) -> str:
+    def _parse_text(self, short: bytes, *, long: bytes | None, pax: bytes | None) -> str:
         """A path from the one place that names it."""
         if long is None and pax is None:
             return short.decode("utf-8", "surrogateescape")
         if long is not None and pax is not None:
-            raise self._damaged("names one member in two ways")
+            raise self._make_damage_error("names one member in two ways")
         raw = (long or b"") if pax is None else pax
         if b"\0" in raw or not raw:
-            raise self._damaged("has an empty name or one with a NUL")
+            raise self._make_damage_error("has an empty name or one with a NUL")
         return raw.decode("utf-8", "surrogateescape")
 
 
-class Window(Stage):
+class MemberStream(PullStream):
     """The bytes of one member, and none beyond."""
 
     def __init__(self, reader: TarReader) -> None:
@@ -268,15 +270,15 @@ class Window(Stage):
         return self._reader.read_data(size)
 
 
-def _attributes(pax: Mapping[str, bytes]) -> frozenset[str]:
+def _list_attributes(pax: Mapping[str, bytes]) -> frozenset[str]:
     return frozenset(key.removeprefix("SCHILY.xattr.") for key in pax if key.startswith("SCHILY.xattr."))
 
 
-def _field(raw: bytes) -> bytes:
+def _parse_field(raw: bytes) -> bytes:
     return raw.split(b"\0", 1)[0]
 
 
-def _name(block: bytes) -> bytes:
+def _parse_name(block: bytes) -> bytes:
     """Name and, in ustar proper, its prefix (GNU keeps other things there)."""
-    name, prefix = _field(block[:100]), _field(block[345:500])
+    name, prefix = _parse_field(block[:100]), _parse_field(block[345:500])
     return prefix + b"/" + name if prefix and block[257:263] == b"ustar\0" else name

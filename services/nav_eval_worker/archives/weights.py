@@ -10,13 +10,11 @@ import tempfile
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from nav_eval_worker.archives.errors import ArchiveDamaged, ArchiveInvalid, ArchiveUnsafe, shown
-from nav_eval_worker.archives.images import opened
-from nav_eval_worker.archives.limits import WEIGHTS_LIMITS, ArchiveLimits, Budget
-from nav_eval_worker.archives.paths import clean_path
-from nav_eval_worker.archives.streams import CHUNK, Metered, Readable, Tap, buffered, unpacked
-from nav_eval_worker.archives.summary import WeightsSummary
-from nav_eval_worker.archives.tar import Entry, Kind, TarReader
+from nav_eval_worker.archives.errors import ArchiveDamaged, ArchiveInvalid, ArchiveUnsafe, quote
+from nav_eval_worker.archives.images import WeightsSummary, open_source
+from nav_eval_worker.archives.limits import WEIGHTS_LIMITS, ArchiveLimits, Budget, clean_path
+from nav_eval_worker.archives.streams import CHUNK, HashingStream, MeteredStream, Readable, decompress, to_buffered
+from nav_eval_worker.archives.tar import TarEntry, TarEntryKind, TarReader
 
 _WHERE = "The weights archive"
 _AGAIN = "pack a folder of plain files with `tar -czf weights.tar.gz -C FOLDER .`"
@@ -24,14 +22,14 @@ _AGAIN = "pack a folder of plain files with `tar -czf weights.tar.gz -C FOLDER .
 
 def inspect_weights(source: Path | Readable, limits: ArchiveLimits = WEIGHTS_LIMITS) -> WeightsSummary:
     """What SOURCE holds, after every byte of it was checked; nothing is written anywhere."""
-    return _read(source, limits, folder=None)
+    return _read_weights(source, limits, folder=None)
 
 
 def unpack_weights(source: Path | Readable, target: Path, limits: ArchiveLimits = WEIGHTS_LIMITS) -> WeightsSummary:
     """Unpack SOURCE into the new folder TARGET, which appears when it is complete or not at all."""
     part = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
     try:
-        summary = _read(source, limits, folder=part)
+        summary = _read_weights(source, limits, folder=part)
         part.chmod(0o755)
         part.rename(target)
     finally:
@@ -39,15 +37,15 @@ def unpack_weights(source: Path | Readable, target: Path, limits: ArchiveLimits 
     return summary
 
 
-def _read(source: Path | Readable, limits: ArchiveLimits, *, folder: Path | None) -> WeightsSummary:
+def _read_weights(source: Path | Readable, limits: ArchiveLimits, *, folder: Path | None) -> WeightsSummary:
     budget = Budget(limits)
-    with opened(source) as stream:
-        upload = buffered(Metered(stream, budget=budget, spend=lambda n: budget.spend("compressed_bytes", n)))
+    with open_source(source) as stream:
+        upload = to_buffered(MeteredStream(stream, budget=budget, spend=lambda n: budget.spend("compressed_bytes", n)))
         if not upload.peek(1):
             raise ArchiveDamaged(f"The weights upload is empty: {_AGAIN}.")
-        compression, plain = unpacked(upload, where=_WHERE, budget=budget, spend="archive_bytes")
-        reader = TarReader(buffered(plain), where=_WHERE, budget=budget, counted="members")
-        tree = _Tree(reader, limits, folder)
+        compression, plain = decompress(upload, where=_WHERE, budget=budget, spend="archive_bytes")
+        reader = TarReader(to_buffered(plain), where=_WHERE, budget=budget, counted="members")
+        tree = _WeightsTree(reader, limits, folder)
         for entry in reader:
             tree.take(entry)
     if not tree.files:
@@ -61,7 +59,7 @@ def _read(source: Path | Readable, limits: ArchiveLimits, *, folder: Path | None
     )
 
 
-class _Tree:
+class _WeightsTree:
     """The files seen so far, each by what identifies it; written below FOLDER if there is one."""
 
     def __init__(self, reader: TarReader, limits: ArchiveLimits, folder: Path | None) -> None:
@@ -70,32 +68,32 @@ class _Tree:
         self._reader, self._limits, self._folder = reader, limits, folder
         self._folders: set[str] = set()
 
-    def take(self, entry: Entry) -> None:
+    def take(self, entry: TarEntry) -> None:
         path = clean_path(entry.name, where=_WHERE, limits=self._limits)
-        if entry.kind not in (Kind.DIRECTORY, Kind.FILE) or not path:
+        if entry.kind not in (TarEntryKind.DIRECTORY, TarEntryKind.FILE) or not path:
             self._check_root(path, entry)
             return
         self._folders.update(str(parent) for parent in PurePosixPath(path).parents)
-        if entry.kind is Kind.DIRECTORY:
+        if entry.kind is TarEntryKind.DIRECTORY:
             self._folders.add(path)
         elif path in self.files:
-            raise ArchiveUnsafe(f"{_WHERE} has {shown(path)} twice: {_AGAIN}.")
+            raise ArchiveUnsafe(f"{_WHERE} has {quote(path)} twice: {_AGAIN}.")
         else:
             self.files[path] = ""
         self._check_no_file_is_a_folder(path)
-        if entry.kind is Kind.FILE:
+        if entry.kind is TarEntryKind.FILE:
             self.files[path] = self._content(path, entry)
 
-    def _check_root(self, path: str, entry: Entry) -> None:
-        if entry.kind is not Kind.DIRECTORY:
-            raise ArchiveUnsafe(f"{_WHERE} has a {entry.kind}, {shown(path)}: {_AGAIN}.")
+    def _check_root(self, path: str, entry: TarEntry) -> None:
+        if entry.kind is not TarEntryKind.DIRECTORY:
+            raise ArchiveUnsafe(f"{_WHERE} has a {entry.kind}, {quote(path)}: {_AGAIN}.")
 
     def _check_no_file_is_a_folder(self, path: str) -> None:
         for place in (path, *map(str, PurePosixPath(path).parents)):
             if place in self.files and place in self._folders:
-                raise ArchiveUnsafe(f"{_WHERE} has {shown(place)} both as a file and as a folder: {_AGAIN}.")
+                raise ArchiveUnsafe(f"{_WHERE} has {quote(place)} both as a file and as a folder: {_AGAIN}.")
 
-    def _content(self, path: str, entry: Entry) -> str:
+    def _content(self, path: str, entry: TarEntry) -> str:
         """Pass the file's bytes, to the disk if wanted, and say what identifies it."""
         if self._folder is None:
             return self._pass(entry, None)
@@ -106,8 +104,8 @@ class _Tree:
         target.chmod(0o555 if entry.mode & 0o111 else 0o444)
         return what
 
-    def _pass(self, entry: Entry, copy: BinaryIO | None) -> str:
-        tap = Tap(self._reader.data, copy)
+    def _pass(self, entry: TarEntry, copy: BinaryIO | None) -> str:
+        tap = HashingStream(self._reader.data, copy)
         while tap.pull(CHUNK):
             pass
         self.size += tap.count

@@ -1,1 +1,1 @@
-"""What a worker does, one module per kind of job: a function of the workshop and the lease it holds."""
+"""What a worker does, one module per kind of job: a function of the worker's context and the lease that it keeps."""

@@ -1,4 +1,4 @@
-"""The first verdict: start the agent, let it answer, play the beginning of one episode; then plan the rest.
+"""The first verdict: start the agent, let it answer, session the beginning of one episode; then plan the shards.
 
 The episode is the first of the benchmark, cut short, and its result is thrown away. What the team gets to
 know is whether the agent runs here and how fast it is. An agent that is slow but alive passes: the
@@ -6,32 +6,33 @@ verdict must not take longer than a minute.
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
-import msgspec
-
 from nav_eval.agents.failures import FAILURES
-from nav_eval.causes import Cause
 from nav_eval.config import BenchmarkConfig
-from nav_eval.dataset.dataset import TaskDataset
+from nav_eval.dataset.loader import TaskDataset
 from nav_eval.evaluation.episodes import load_episodes
-from nav_eval_store import places, queueing, work
-from nav_eval_store.tally import Outcome
-from nav_eval_worker.holding import Hold
-from nav_eval_worker.jobs.briefing import Brief, benchmark_of, brief_for
-from nav_eval_worker.jobs.playing import Play, playing
-from nav_eval_worker.planning import plan
-from nav_eval_worker.workshop import Workshop
+from nav_eval.records.results import Cause, ResultLine
+from nav_eval_store import blob_keys
+from nav_eval_store.work import fairness, jobs
+from nav_eval_worker.context import WorkerContext
+from nav_eval_worker.jobs.agent_session import AgentSession, open_session
+from nav_eval_worker.jobs.submission import SubmissionDetails, load_details, open_benchmark
+from nav_eval_worker.lease_keeper import LeaseKeeper
 
 STEPS = 30
 """Actions of the canary's episode."""
 SECONDS = 40.0
 """After which an agent that still plays has shown enough."""
+LONGEST_SHARD = 600.0
+"""Seconds that a shard should take at most."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Verdict:
+class CanaryVerdict:
     """How the trial went."""
 
     agent: dict[str, str]  #: as it describes itself
@@ -55,72 +56,94 @@ class Verdict:
         }
 
 
-def canary(shop: Workshop, hold: Hold) -> None:
-    """Try the agent; `AgentFailure` says what is wrong with it."""
-    brief = brief_for(shop, hold.lease.submission_id)
-    benchmark = benchmark_of(shop, brief)
+def run_canary(context: WorkerContext, keeper: LeaseKeeper) -> None:
+    """Try the agent; `EpisodeFailure` says what is wrong with it."""
+    details = load_details(context, keeper.lease.submission_id)
+    benchmark = open_benchmark(context, details)
     episodes = load_episodes(benchmark)
-    verdict = _try(shop, hold, brief, benchmark=benchmark, episode=episodes.episode_ids[0])
-    shards = _shards(shop, brief, benchmark, episodes, verdict)
+    verdict = _try_agent(context, keeper, details, benchmark=benchmark, episode=episodes.episode_ids[0])
+    shards = _choose_shards(context, details, benchmark, episodes, verdict)
     scenes = {episode.episode_id: episode.scene_id for episode in episodes}
-    shop.insist(
-        lambda session: work.finish_canary(session, hold.lease, shards, scenes=scenes, verdict=verdict.document())
+    context.transact(
+        lambda session: jobs.finish_canary(session, keeper.lease, shards, scenes=scenes, verdict=verdict.document())
     )
 
 
-def _try(shop: Workshop, hold: Hold, brief: Brief, *, benchmark: BenchmarkConfig, episode: str) -> Verdict:
+def _try_agent(
+    context: WorkerContext, keeper: LeaseKeeper, details: SubmissionDetails, *, benchmark: BenchmarkConfig, episode: str
+) -> CanaryVerdict:
     began = time.monotonic()
-    with playing(shop, hold, brief, benchmark=shortened(benchmark), episode_ids=[episode]) as play:
+    shorter = shorten_benchmark(benchmark)
+    with open_session(context, keeper, details, benchmark=shorter, episode_ids=[episode]) as session:
         try:
-            return _listen(play, began, patience=_patience(brief, benchmark))
+            return _listen(session, began, timeout=_compute_timeout(details, benchmark))
         finally:
-            if words := play.words + play.pair.take_log():
-                shop.blobs.put(places.agent_log(brief.submission_id), words)
+            if output := session.output + session.pair.take_log():
+                context.blobs.put(blob_keys.make_agent_log_key(details.submission_id), output)
 
 
-def _patience(brief: Brief, benchmark: BenchmarkConfig) -> float:
+def _compute_timeout(details: SubmissionDetails, benchmark: BenchmarkConfig) -> float:
     """One answer may take as long as the phase allows; more than that is not waited for."""
-    return max(SECONDS, (brief.phase.limits.step_seconds or benchmark.evaluation.step_timeout) + 5.0)
+    return max(SECONDS, (details.phase.limits.step_seconds or benchmark.evaluation.step_timeout) + 5.0)
 
 
-def _listen(play: Play, began: float, *, patience: float) -> Verdict:
-    outcome: Outcome | None = None
+def _listen(session: AgentSession, began: float, *, timeout: float) -> CanaryVerdict:
+    line: ResultLine | None = None
     ready_at = ended_at = 0.0
-    for finished in play.episodes():
+    for finished in session.episodes():
         now = time.monotonic()
-        if play.ready is not None and not ready_at:
+        if session.ready is not None and not ready_at:
             ready_at = now
         if finished is not None:
-            outcome, ended_at = msgspec.json.decode(finished.line, type=Outcome), now
-        elif ready_at and outcome is None and now - ready_at > patience:
+            line, ended_at = finished.line, now
+        elif ready_at and line is None and now - ready_at > timeout:
             break
-    if outcome is not None and outcome.cause is not None:
-        raise FAILURES[outcome.cause](outcome.detail)
-    if play.failure is not None:
-        raise play.failure
-    if play.ready is None:
+    if line is not None and line.cause is not None:
+        raise FAILURES[line.cause](line.outcome.detail)
+    if session.failure is not None:
+        raise session.failure
+    if session.ready is None:
         raise FAILURES[Cause.INFRASTRUCTURE]("the simulator ended before the agent was ready")
-    return Verdict(
-        agent=play.ready.agent,
-        at_once=play.ready.at_once,
+    return CanaryVerdict(
+        agent=session.ready.agent,
+        at_once=session.ready.at_once,
         start_seconds=ready_at - began,
         episode_seconds=(ended_at or time.monotonic()) - ready_at,
-        steps=None if outcome is None else outcome.num_steps,
+        steps=None if line is None else line.outcome.num_steps,
     )
 
 
-def shortened(benchmark: BenchmarkConfig) -> BenchmarkConfig:
+def shorten_benchmark(benchmark: BenchmarkConfig) -> BenchmarkConfig:
     """The same rules, over sooner."""
     evaluation = benchmark.evaluation
     shorter = evaluation.model_copy(update={"max_steps": min(evaluation.max_steps, STEPS)})
     return benchmark.model_copy(update={"evaluation": shorter})
 
 
-def _shards(
-    shop: Workshop, brief: Brief, benchmark: BenchmarkConfig, episodes: TaskDataset, verdict: Verdict
+def _choose_shards(
+    context: WorkerContext,
+    details: SubmissionDetails,
+    benchmark: BenchmarkConfig,
+    episodes: TaskDataset,
+    verdict: CanaryVerdict,
 ) -> list[list[str]]:
     """As many as the phase wants, or more where experience (or else the trial) says that they would last."""
-    seconds = shop.insist(lambda session: queueing.seconds_per_episode(session, brief.phase_id))
+    seconds = context.transact(lambda session: fairness.measure_seconds_per_episode(session, details.phase_id))
     if seconds is None and verdict.seconds_per_step is not None:
         seconds = verdict.seconds_per_step * benchmark.evaluation.max_steps / 2 / verdict.at_once
-    return plan(episodes.episode_ids, at_least=brief.phase.shards, seconds_per_episode=seconds)
+    return plan_shards(episodes.episode_ids, at_least=details.phase.shards, seconds_per_episode=seconds)
+
+
+def plan_shards(episode_ids: Sequence[str], *, at_least: int, seconds_per_episode: float | None) -> list[list[str]]:
+    """How the episodes of a submission are cut into shards.
+
+    A shard is what a team can lose to a restart and what a newcomer may have to wait for, so it should not last
+    long; but each one starts the agent anew, so it should not be tiny either. Neighbours stay together (they share a
+    scene); sizes differ by one at most.
+    """
+    expected = len(episode_ids) * (seconds_per_episode or 0.0)
+    wanted = max(at_least, -int(-expected // LONGEST_SHARD))
+    count = max(1, min(wanted, len(episode_ids)))
+    size, rest = divmod(len(episode_ids), count)
+    edges = [index * size + min(index, rest) for index in range(count + 1)]
+    return [list(episode_ids[first:last]) for first, last in pairwise(edges)]

@@ -1,4 +1,4 @@
-"""Play the episodes of a shard, and write down each one the moment it ends.
+"""AgentSession the episodes of a shard, and write down each one the moment it ends.
 
 An agent that dies is started again for the next episode: its fault costs the episode, not the run. One
 that dies again and again without finishing anything is given up, and the rest of the shard counts as failed.
@@ -9,14 +9,14 @@ from typing import Any
 
 import msgspec
 
-from nav_eval.agents.failures import AgentFailure
+from nav_eval.agents.failures import EpisodeFailure
 from nav_eval.config import BenchmarkConfig
-from nav_eval_store import places, work
-from nav_eval_store.tally import Outcome
-from nav_eval_worker.holding import GivenBack, Hold
-from nav_eval_worker.jobs.briefing import Brief, benchmark_of, brief_for
-from nav_eval_worker.jobs.playing import Finished, Play, playing, used_by
-from nav_eval_worker.workshop import Workshop
+from nav_eval_store import blob_keys
+from nav_eval_store.work import jobs
+from nav_eval_worker.context import WorkerContext
+from nav_eval_worker.jobs.agent_session import AgentSession, FinishedEpisode, measure_usage, open_session
+from nav_eval_worker.jobs.submission import SubmissionDetails, load_details, open_benchmark
+from nav_eval_worker.lease_keeper import JobReturned, LeaseKeeper
 
 FALSE_STARTS = 3
 """Starts in a row after which the agent never answered, until it is given up."""
@@ -25,75 +25,80 @@ SETBACKS = 10
 USAGE = "usage"
 
 
-def run_shard(shop: Workshop, hold: Hold) -> None:
-    """All episodes have a result afterwards; `AgentFailure` says why the rest has none."""
-    brief = brief_for(shop, hold.lease.submission_id)
-    benchmark = benchmark_of(shop, brief)
+def run_shard(context: WorkerContext, keeper: LeaseKeeper) -> None:
+    """All episodes have a result afterwards; `EpisodeFailure` says why the rest has none."""
+    details = load_details(context, keeper.lease.submission_id)
+    benchmark = open_benchmark(context, details)
     setbacks = false_starts = 0
-    while left := shop.insist(lambda session: work.unfinished(session, hold.lease.job_id)):
-        sitting = _Sitting(shop, hold, brief)
-        failure = sitting.play(benchmark, left)
+    while left := context.transact(lambda session: jobs.list_unfinished_episodes(session, keeper.lease.job_id)):
+        attempt = _ShardAttempt(context, keeper, details)
+        failure = attempt.play(benchmark, left)
         if failure is None:
             break
-        setbacks = 0 if sitting.completed else setbacks + 1
-        false_starts = 0 if sitting.answered else false_starts + 1
+        setbacks = 0 if attempt.completed else setbacks + 1
+        false_starts = 0 if attempt.answered else false_starts + 1
         if failure.cause.is_ours or setbacks == SETBACKS or false_starts == FALSE_STARTS:
             raise failure
-    shop.insist(lambda session: work.finish_shard(session, hold.lease))
+    context.transact(lambda session: jobs.finish_shard(session, keeper.lease))
 
 
-class _Sitting:
+class _ShardAttempt:
     """One pair, as long as it lasts."""
 
-    def __init__(self, shop: Workshop, hold: Hold, brief: Brief) -> None:
-        self._shop, self._hold, self._brief = shop, hold, brief
+    def __init__(self, context: WorkerContext, keeper: LeaseKeeper, details: SubmissionDetails) -> None:
+        self._context, self._keeper, self._details = context, keeper, details
         self.answered = False  #: the agent was ready to play
         self.completed = 0  #: episodes that came to their end
         self._last: tuple[str, bytes] | None = None  # the newest episode and its log
 
-    def play(self, benchmark: BenchmarkConfig, episode_ids: list[str]) -> AgentFailure | None:
+    def play(self, benchmark: BenchmarkConfig, episode_ids: list[str]) -> EpisodeFailure | None:
         """Why it ended; None when everything was played."""
         began = time.monotonic()
         try:
-            with playing(self._shop, self._hold, self._brief, benchmark=benchmark, episode_ids=episode_ids) as play:
-                self._listen(play)
-        except AgentFailure as failure:  # it could not even be started
+            with open_session(
+                self._context, self._keeper, self._details, benchmark=benchmark, episode_ids=episode_ids
+            ) as session:
+                self._listen(session)
+        except EpisodeFailure as failure:  # it could not even be started
             return failure
-        self._keep_usage(play, time.monotonic() - began)
-        return play.failure
+        self._keep_usage(session, time.monotonic() - began)
+        return session.failure
 
-    def _listen(self, play: Play) -> None:
-        for finished in play.episodes():
-            self.answered = play.ready is not None
+    def _listen(self, session: AgentSession) -> None:
+        for finished in session.episodes():
+            self.answered = session.ready is not None
             if finished is not None:
                 self._record(finished)
                 self._stop_if_asked()
-        words = play.last_words + play.pair.take_log()
-        if play.failure is not None and play.ready is None:  # how it starts otherwise, the canary has shown
-            self._shop.blobs.put(places.agent_log(self._brief.submission_id), words)
-        elif words and self._last is not None:  # printed in its last episode, but read a moment late
-            self._shop.blobs.put(places.episode_log(self._brief.submission_id, self._last[0]), self._last[1] + words)
+        output = session.trailing_output + session.pair.take_log()
+        if session.failure is not None and session.ready is None:  # how it starts otherwise, the canary has shown
+            self._context.blobs.put(blob_keys.make_agent_log_key(self._details.submission_id), output)
+        elif output and self._last is not None:  # printed in its last episode, but read a moment late
+            self._context.blobs.put(
+                blob_keys.make_episode_log_key(self._details.submission_id, self._last[0]), self._last[1] + output
+            )
 
-    def _record(self, finished: Finished) -> None:
+    def _record(self, finished: FinishedEpisode) -> None:
         """Blobs first: a row that names one can be trusted."""
-        line, words = finished
-        outcome = msgspec.json.decode(line, type=Outcome)
-        submission, episode = self._brief.submission_id, outcome.episode_id
-        replay = self._shop.blobs.put(places.replay(submission, episode), line)
-        if words:
-            self._shop.blobs.put(places.episode_log(submission, episode), words)
-        self._shop.insist(lambda session: work.record_episode(session, self._hold.lease, line, replay_key=replay.key))
-        self.completed += outcome.cause is None
-        self._last = episode, words
+        line, output = finished
+        submission, episode = self._details.submission_id, line.outcome.episode_id
+        replay = self._context.blobs.put(blob_keys.make_replay_key(submission, episode), line.to_bytes())
+        if output:
+            self._context.blobs.put(blob_keys.make_episode_log_key(submission, episode), output)
+        self._context.transact(
+            lambda session: jobs.record_episode(session, self._keeper.lease, line, replay_key=replay.key)
+        )
+        self.completed += line.cause is None
+        self._last = episode, output
 
     def _stop_if_asked(self) -> None:
-        if self._shop.stopping.is_set():
-            raise GivenBack
+        if self._context.stopping.is_set():
+            raise JobReturned
 
-    def _keep_usage(self, play: Play, seconds: float) -> None:
-        used = used_by(play.pair)
+    def _keep_usage(self, session: AgentSession, seconds: float) -> None:
+        used = measure_usage(session.pair)
         notes: dict[str, Any] = {"seconds": round(seconds, 3), **used._asdict()}
-        lease = self._hold.lease
-        key = places.artifact(self._brief.submission_id, USAGE, f"{lease.id}-{time.monotonic_ns()}.json")
-        self._shop.blobs.put(key, msgspec.json.encode(notes))
-        self._hold.spend(used)
+        lease = self._keeper.lease
+        key = blob_keys.make_artifact_key(self._details.submission_id, USAGE, f"{lease.id}-{time.monotonic_ns()}.json")
+        self._context.blobs.put(key, msgspec.json.encode(notes))
+        self._keeper.add_usage(used)

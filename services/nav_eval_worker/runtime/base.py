@@ -9,7 +9,7 @@
     with runtime.replay(work) as simulation:                             a simulator alone: a finished run, again
         for message in simulation.messages(): …
 
-The simulator's side is the same program everywhere: `python -m nav_eval.evaluation.shard` (or `.replay_run`),
+The simulator side is the same program everywhere: `python -m nav_eval.evaluation.shard` or `nav_eval.replay.process`,
 which gets an order and answers on standard output (`nav_eval.evaluation.shard_protocol`). It has no
 network, no credentials and no database; and the worker has no simulator. What the runtime cannot do is
 `RuntimeUnavailable`: our fault, retried.
@@ -22,10 +22,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nav_eval.agents.failures import InfrastructureFailure
-from nav_eval.causes import Cause
 from nav_eval.config import BenchmarkConfig
 from nav_eval.config.schema.competition import LimitsConfig
 from nav_eval.evaluation.shard_protocol import Message, Patience, Purpose, ReplayOrder, ShardOrder, order_for
+from nav_eval.records.results import Cause
 from nav_eval_worker.archives import IMAGE_LIMITS, WEIGHTS_LIMITS, ArchiveLimits, ImageSummary
 from nav_eval_worker.archives.streams import Readable
 
@@ -40,7 +40,7 @@ class RuntimeUnavailable(InfrastructureFailure):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Image:
+class AgentImage:
     """An image that this runtime can start."""
 
     id: str  #: `ImageSummary.image_id`: the same on every host and engine, and the key of every cache
@@ -68,7 +68,7 @@ class Work:
 class ShardWork(Work):
     """Some episodes, and who plays them."""
 
-    image: Image | None = None  #: the team's agent…
+    image: AgentImage | None = None  #: the team's agent…
     weights: Weights | None = None
     baseline: str | None = None  #: …or an organiser's, which plays inside the simulator's process
     benchmark: BenchmarkConfig
@@ -87,7 +87,9 @@ class ReplayWork(Work):
     episodes: int | None = None  #: so many, from the first; None is all
 
 
-def order_of(work: ShardWork, *, socket: Path, cache: Path, shared_memory_dir: Path | None = None) -> ShardOrder:
+def make_shard_order(
+    work: ShardWork, *, socket: Path, cache: Path, shared_memory_dir: Path | None = None
+) -> ShardOrder:
     """The simulator's order. Paths are those that the simulator sees."""
     return order_for(
         work.benchmark,
@@ -102,7 +104,7 @@ def order_of(work: ShardWork, *, socket: Path, cache: Path, shared_memory_dir: P
     )
 
 
-def replay_order_of(work: ReplayWork, *, run: Path, cache: Path) -> ReplayOrder:
+def make_replay_order(work: ReplayWork, *, run: Path, cache: Path) -> ReplayOrder:
     """The order of a simulator that plays a run again. Paths are those that the simulator sees."""
     return ReplayOrder(run=str(run), purpose=work.purpose, episodes=work.episodes, cache=str(cache))
 
@@ -172,11 +174,11 @@ class Runtime(ABC):
         """Raise `RuntimeUnavailable` unless agents can be started here; cheap enough for a health check."""
 
     @abstractmethod
-    def find(self, image_id: str) -> Image | None:
+    def find(self, image_id: str) -> AgentImage | None:
         """An image that was admitted on this host before; None if it has to be admitted (again)."""
 
     @abstractmethod
-    def admit(self, archive: Path | Readable, *, limits: ArchiveLimits = IMAGE_LIMITS) -> Image:
+    def admit(self, archive: Path | Readable, *, limits: ArchiveLimits = IMAGE_LIMITS) -> AgentImage:
         """Check an uploaded archive and make its image ready to start; `ArchiveInvalid` says why not."""
 
     @abstractmethod

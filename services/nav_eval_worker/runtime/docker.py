@@ -1,8 +1,8 @@
-"""Agents in containers: strangers' images, each in a cell of its own beside a simulator of ours.
+"""Agents in containers: strangers' images, each in a container of its own beside a simulator of ours.
 
 The worker alone holds the engine's socket. An upload is written anew before the engine sees it and is run by id;
 agent and simulator share two small memories and nothing else; everything of a run carries its label, so that
-whatever a killed worker leaves is found and removed by the next one. What each flag is for: `containers.cells`;
+whatever a killed worker leaves is found and removed by the next one. What each flag is for: `containers.spec`;
 what was tried against it: docs/security.md.
 """
 
@@ -19,12 +19,12 @@ from docker.errors import APIError, DockerException, NotFound
 from docker.models.containers import Container
 from requests.exceptions import RequestException
 
-from nav_eval.config import config_digest
+from nav_eval.config import compute_config_digest
 from nav_eval_worker.archives import IMAGE_LIMITS, WEIGHTS_LIMITS, ArchiveLimits
 from nav_eval_worker.archives.streams import Readable
 from nav_eval_worker.runtime.base import (
     SOCKET_NAME,
-    Image,
+    AgentImage,
     Pair,
     ReplayWork,
     Runtime,
@@ -33,19 +33,24 @@ from nav_eval_worker.runtime.base import (
     Simulation,
     Weights,
     Work,
-    order_of,
-    replay_order_of,
+    make_replay_order,
+    make_shard_order,
 )
-from nav_eval_worker.runtime.containers import cells, volumes
-from nav_eval_worker.runtime.containers.engine import check_walls, connect, ours, starting_agent
-from nav_eval_worker.runtime.containers.images import ImageCache
+from nav_eval_worker.runtime.containers import spec, volumes
+from nav_eval_worker.runtime.containers.engine import (
+    DockerSettings,
+    check_isolation,
+    connect,
+    translate_engine_errors,
+    translate_start_errors,
+)
+from nav_eval_worker.runtime.containers.image_cache import ImageCache
 from nav_eval_worker.runtime.containers.pair import DockerPair
-from nav_eval_worker.runtime.containers.settings import DockerSettings
 
 PREPARE_SECONDS = 3600.0
 EVICT_SECONDS = 600.0
 """Between two looks at the images, which ask the engine about every one."""
-CACHE = Path(cells.SIMULATOR_HOME) / "cache"
+CACHE = Path(spec.SIMULATOR_HOME) / "cache"
 Filters = dict[str, str | list[str] | bool]
 
 
@@ -71,15 +76,15 @@ class DockerRuntime(Runtime):
         )
 
     def check(self) -> None:
-        with ours():
+        with translate_engine_errors():
             self._client.ping()
             self._client.images.get(self._settings.simulator_image)
-        check_walls(self._client)
+        check_isolation(self._client)
 
-    def find(self, image_id: str) -> Image | None:
+    def find(self, image_id: str) -> AgentImage | None:
         return self.images.find(image_id)
 
-    def admit(self, archive: Path | Readable, *, limits: ArchiveLimits = IMAGE_LIMITS) -> Image:
+    def admit(self, archive: Path | Readable, *, limits: ArchiveLimits = IMAGE_LIMITS) -> AgentImage:
         return self.images.admit(archive, limits=limits)
 
     def find_weights(self, digest: str) -> Weights | None:
@@ -94,16 +99,16 @@ class DockerRuntime(Runtime):
     def run(self, work: ShardWork) -> Iterator[Pair]:
         with ExitStack() as stack:
             stack.callback(self._remove, work.run)
-            pair = DockerPair(streams=stack.enter_context(_streams()), log_limit=work.limits.log_kb << 10)
+            pair = DockerPair(streams=stack.enter_context(_open_streams()), log_limit=work.limits.log_kb << 10)
             stack.callback(pair.stop)
-            with ours():
+            with translate_engine_errors():
                 self._make_volumes(work)
                 self._prepare(work)
                 simulator = self._create_simulator(work)
                 pair.listen_to_simulator(simulator)
             if work.image is not None:
                 self._start_agent(work, work.image, pair)
-            with ours():
+            with translate_engine_errors():
                 simulator.start()
             yield pair
 
@@ -111,57 +116,57 @@ class DockerRuntime(Runtime):
     def replay(self, work: ReplayWork) -> Iterator[Simulation]:
         with ExitStack() as stack:
             stack.callback(self._remove, work.run)
-            simulation = DockerPair(streams=stack.enter_context(_streams()))
+            simulation = DockerPair(streams=stack.enter_context(_open_streams()))
             stack.callback(simulation.stop)
-            with ours():
+            with translate_engine_errors():
                 self._make_order_volume(work)
-                container = self._create(work, cells.replayer(work, self._settings), _replay_order(work))
-                volumes.put_folder(container, cells.ORDER, work.folder, scratch=self._folder)
+                container = self._create(work, spec.make_replayer(work, self._settings), _replay_order(work))
+                volumes.put_folder(container, spec.ORDER, work.folder, scratch=self._folder)
                 simulation.listen_to_simulator(container)
                 container.start()
             yield simulation
 
     def sweep(self, is_active: Callable[[str], bool]) -> int:
-        with ours():
+        with translate_engine_errors():
             dead = [run for run in self._runs() if not is_active(run)]
         for run in dead:
             self._remove(run)
         if time.monotonic() > self._evict_at:
             self._evict_at = time.monotonic() + EVICT_SECONDS
-            with ours():
+            with translate_engine_errors():
                 self.images.evict()
                 self.weights.evict()
         return len(dead)
 
     def _make_volumes(self, work: ShardWork) -> None:
-        for part, options in cells.shared_volumes(work, self._settings).items():
-            mark = cells.labels(work, self._settings, part)
-            volumes.make_memory(self._client, cells.name(work, part), options=options, labels=mark)
+        for part, options in spec.list_shared_volumes(work, self._settings).items():
+            mark = spec.make_labels(work, self._settings, part)
+            volumes.make_memory(self._client, spec.make_name(work, part), options=options, labels=mark)
         self._make_order_volume(work)
 
     def _make_order_volume(self, work: Work) -> None:
-        mark = cells.labels(work, self._settings, "order")
-        self._client.volumes.create(cells.name(work, "order"), labels=mark)
+        mark = spec.make_labels(work, self._settings, "order")
+        self._client.volumes.create(spec.make_name(work, "order"), labels=mark)
 
     def _create_simulator(self, work: ShardWork, *, prepares: bool = False) -> Container:
-        return self._create(work, cells.simulator(work, self._settings, prepares=prepares), _order(work))
+        return self._create(work, spec.make_simulator(work, self._settings, prepares=prepares), _order(work))
 
-    def _create(self, work: Work, cell: Mapping[str, Any], order: bytes) -> Container:
-        container = self._client.containers.create(self._settings.simulator_image, **cell)
-        volumes.put_file(container, cells.ORDER, cells.ORDER_FILE, order)
+    def _create(self, work: Work, options: Mapping[str, Any], order: bytes) -> Container:
+        container = self._client.containers.create(self._settings.simulator_image, **options)
+        volumes.put_file(container, spec.ORDER, spec.ORDER_FILE, order)
         return container
 
-    def _start_agent(self, work: ShardWork, image: Image, pair: DockerPair) -> None:
+    def _start_agent(self, work: ShardWork, image: AgentImage, pair: DockerPair) -> None:
         note = self.images.note(image.id)
-        cell = cells.agent(work, self._settings, volumes=note.volumes if note else ())
-        with starting_agent():
-            container = self._client.containers.create(image.handle, **cell)
+        options = spec.make_agent(work, self._settings, volumes=note.volumes if note else ())
+        with translate_start_errors():
+            container = self._client.containers.create(image.handle, **options)
             pair.listen_to_agent(container)
             container.start()
 
     def _prepare(self, work: ShardWork) -> None:
         """Make what these episodes' scenes need, once per host: beside an agent nothing may be written for others."""
-        what = [config_digest(work.benchmark), *work.episode_ids]
+        what = [compute_config_digest(work.benchmark), *work.episode_ids]
         done = self._folder / "prepared" / hashlib.sha256(msgspec.json.encode(what)).hexdigest()
         if done.exists():
             return
@@ -180,17 +185,17 @@ class DockerRuntime(Runtime):
 
     def _runs(self) -> list[str]:
         """Every run of this site that has anything on the engine."""
-        ours_alone: Filters = {"label": [cells.RUN_LABEL, f"{cells.SITE_LABEL}={self._settings.site}"]}
+        ours_alone: Filters = {"label": [spec.RUN_LABEL, f"{spec.SITE_LABEL}={self._settings.site}"]}
         found = {
-            c.labels[cells.RUN_LABEL]
+            c.labels[spec.RUN_LABEL]
             for c in self._client.containers.list(all=True, filters=ours_alone, ignore_removed=True)
         }
-        found |= {v.attrs["Labels"][cells.RUN_LABEL] for v in self._client.volumes.list(filters=ours_alone)}
+        found |= {v.attrs["Labels"][spec.RUN_LABEL] for v in self._client.volumes.list(filters=ours_alone)}
         return sorted(found)
 
     def _remove(self, run: str) -> None:
         """Everything of a run. What cannot be removed now is found by the next sweep."""
-        of_run: Filters = {"label": f"{cells.RUN_LABEL}={run}"}
+        of_run: Filters = {"label": f"{spec.RUN_LABEL}={run}"}
         with suppress(DockerException, RequestException):
             for container in self._client.containers.list(all=True, filters=of_run, ignore_removed=True):
                 with suppress(APIError):
@@ -201,16 +206,16 @@ class DockerRuntime(Runtime):
 
 
 def _order(work: ShardWork) -> bytes:
-    socket, memory = Path(cells.RPC) / SOCKET_NAME, Path(cells.OBSERVATIONS)
-    return msgspec.json.encode(order_of(work, socket=socket, cache=CACHE, shared_memory_dir=memory))
+    socket, memory = Path(spec.RPC) / SOCKET_NAME, Path(spec.OBSERVATIONS)
+    return msgspec.json.encode(make_shard_order(work, socket=socket, cache=CACHE, shared_memory_dir=memory))
 
 
 def _replay_order(work: ReplayWork) -> bytes:
-    return msgspec.json.encode(replay_order_of(work, run=Path(cells.ORDER), cache=CACHE))
+    return msgspec.json.encode(make_replay_order(work, run=Path(spec.ORDER), cache=CACHE))
 
 
 @contextmanager
-def _streams() -> Iterator[docker.APIClient]:
+def _open_streams() -> Iterator[docker.APIClient]:
     """A connection for what lasts as long as the run."""
     client = connect(timeout=None)
     try:

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import msgspec
 
-from nav_eval.config import config_digest
+from nav_eval.config import compute_config_digest
 from nav_eval_worker.archives import IMAGE_LIMITS, WEIGHTS_LIMITS, ArchiveLimits
 from nav_eval_worker.archives.streams import Readable
 from nav_eval_worker.runtime.base import (
     SOCKET_NAME,
-    Image,
+    AgentImage,
     Pair,
     ReplayWork,
     Runtime,
@@ -27,16 +27,14 @@ from nav_eval_worker.runtime.base import (
     ShardWork,
     Simulation,
     Weights,
-    order_of,
-    replay_order_of,
+    make_replay_order,
+    make_shard_order,
 )
-from nav_eval_worker.runtime.containers.cells import OBSERVATIONS, ORDER, ORDER_FILE, RPC, SIMULATOR_HOME
+from nav_eval_worker.runtime.containers.spec import OBSERVATIONS, ORDER, ORDER_FILE, RPC, SIMULATOR_HOME
 from nav_eval_worker.runtime.pods import spec
-from nav_eval_worker.runtime.pods.cluster import Cluster
-from nav_eval_worker.runtime.pods.images import REPOSITORY, RegistryImages
+from nav_eval_worker.runtime.pods.cluster import Cluster, KubernetesSettings
 from nav_eval_worker.runtime.pods.pair import PodPair
-from nav_eval_worker.runtime.pods.registry import Registry
-from nav_eval_worker.runtime.pods.settings import KubernetesSettings
+from nav_eval_worker.runtime.pods.registry import REPOSITORY, RegistryClient, RegistryImages
 
 PREPARE_SECONDS = 3600.0
 CACHE = Path(SIMULATOR_HOME) / "cache"
@@ -52,17 +50,17 @@ class KubernetesRuntime(Runtime):
         self._settings = settings or KubernetesSettings.from_environment()
         self._folder = folder
         self._cluster = Cluster(self._settings)
-        self._registry = Registry(self._settings.registry, REPOSITORY, login=self._settings.login)
+        self._registry = RegistryClient(self._settings.registry, REPOSITORY, login=self._settings.login)
         self._images = RegistryImages(self._registry, folder / "images")
 
     def check(self) -> None:
-        self._cluster.pods(spec.labels(self._settings), limit=1)
+        self._cluster.pods(spec.make_labels(self._settings), limit=1)
         self._registry.check()
 
-    def find(self, image_id: str) -> Image | None:
+    def find(self, image_id: str) -> AgentImage | None:
         return self._images.find(image_id)
 
-    def admit(self, archive: Path | Readable, *, limits: ArchiveLimits = IMAGE_LIMITS) -> Image:
+    def admit(self, archive: Path | Readable, *, limits: ArchiveLimits = IMAGE_LIMITS) -> AgentImage:
         return self._images.admit(archive, limits=limits)
 
     def find_weights(self, digest: str) -> Weights | None:
@@ -75,13 +73,13 @@ class KubernetesRuntime(Runtime):
 
     @contextmanager
     def run(self, work: ShardWork) -> Iterator[Pair]:
-        order = packed(_order(work))
+        order = pack_order(_order(work))
         with ExitStack() as stack:
             stack.callback(self._remove, work.run)
             self._prepare(work, order)
             image, volumes = self._image(work)
-            pod = spec.shard(work, self._settings, image=image, volumes=volumes, size=len(order))
-            pair = PodPair(self._cluster, spec.name(work, "shard"), log_limit=work.limits.log_kb << 10)
+            pod = spec.make_shard_pod(work, self._settings, image=image, volumes=volumes, size=len(order))
+            pair = PodPair(self._cluster, spec.make_name(work, "shard"), log_limit=work.limits.log_kb << 10)
             stack.callback(pair.stop)
             self._cluster.create(pod)
             pair.begin(order, patience=self._settings.start_seconds, has_agent=image is not None)
@@ -89,18 +87,18 @@ class KubernetesRuntime(Runtime):
 
     @contextmanager
     def replay(self, work: ReplayWork) -> Iterator[Simulation]:
-        order = packed(_replay_order(work), folder=work.folder)
+        order = pack_order(_replay_order(work), folder=work.folder)
         with ExitStack() as stack:
             stack.callback(self._remove, work.run)
-            simulation = PodPair(self._cluster, spec.name(work, "replay"))
+            simulation = PodPair(self._cluster, spec.make_name(work, "replay"))
             stack.callback(simulation.stop)
-            self._cluster.create(spec.replay(work, self._settings, size=len(order)))
+            self._cluster.create(spec.make_replay_pod(work, self._settings, size=len(order)))
             simulation.begin(order, patience=self._settings.start_seconds, has_agent=False)
             yield simulation
 
     def sweep(self, is_active: Callable[[str], bool]) -> int:
         """Pods alone: what the registry keeps, and for how long, is the site's affair."""
-        found = self._cluster.pods(spec.labels(self._settings))
+        found = self._cluster.pods(spec.make_labels(self._settings))
         runs = {pod["metadata"]["labels"].get(spec.RUN_LABEL, "") for pod in found} - {""}
         dead = [run for run in sorted(runs) if not is_active(run)]
         for run in dead:
@@ -116,12 +114,12 @@ class KubernetesRuntime(Runtime):
 
     def _prepare(self, work: ShardWork, order: bytes) -> None:
         """Make what these episodes' scenes need, once: beside an agent nothing may be written for others."""
-        what = [config_digest(work.benchmark), *work.episode_ids]
+        what = [compute_config_digest(work.benchmark), *work.episode_ids]
         done = self._folder / "prepared" / hashlib.sha256(msgspec.json.encode(what)).hexdigest()
         if not self._settings.prepared or done.exists():
             return
-        pair = PodPair(self._cluster, spec.name(work, "prepare"))
-        self._cluster.create(spec.preparation(work, self._settings, size=len(order)))
+        pair = PodPair(self._cluster, spec.make_name(work, "prepare"))
+        self._cluster.create(spec.make_preparation_pod(work, self._settings, size=len(order)))
         try:
             pair.begin(order, patience=self._settings.start_seconds, has_agent=False)
             if pair.wait(PREPARE_SECONDS) != 0:
@@ -135,23 +133,23 @@ class KubernetesRuntime(Runtime):
     def _remove(self, run: str) -> None:
         """Every pod of a run. What cannot be removed now is found by the next sweep."""
         with suppress(RuntimeUnavailable):
-            for pod in self._cluster.pods(spec.labels(self._settings, run=run)):
+            for pod in self._cluster.pods(spec.make_labels(self._settings, run=run)):
                 self._cluster.delete(pod["metadata"]["name"])
 
 
-def packed(order: bytes, *, folder: Path | None = None) -> bytes:
+def pack_order(order: bytes, *, folder: Path | None = None) -> bytes:
     """An order, and a run that goes with it, as the simulator's container unpacks it."""
     target = io.BytesIO()
     with tarfile.open(fileobj=target, mode="w") as archive:
         for file in sorted(folder.iterdir()) if folder is not None else ():  # not the folder: it is the cluster's
-            archive.add(file, arcname=file.name, filter=_readable)
+            archive.add(file, arcname=file.name, filter=_make_readable)
         header = tarfile.TarInfo(ORDER_FILE)
         header.size, header.mode = len(order), 0o444
         archive.addfile(header, io.BytesIO(order))
     return target.getvalue()
 
 
-def _readable(header: tarfile.TarInfo) -> tarfile.TarInfo | None:
+def _make_readable(header: tarfile.TarInfo) -> tarfile.TarInfo | None:
     if not (header.isfile() or header.isdir()):
         return None
     header.mode = 0o755 if header.isdir() else 0o644
@@ -160,8 +158,8 @@ def _readable(header: tarfile.TarInfo) -> tarfile.TarInfo | None:
 
 def _order(work: ShardWork) -> bytes:
     socket, memory = Path(RPC) / SOCKET_NAME, Path(OBSERVATIONS)
-    return msgspec.json.encode(order_of(work, socket=socket, cache=CACHE, shared_memory_dir=memory))
+    return msgspec.json.encode(make_shard_order(work, socket=socket, cache=CACHE, shared_memory_dir=memory))
 
 
 def _replay_order(work: ReplayWork) -> bytes:
-    return msgspec.json.encode(replay_order_of(work, run=Path(ORDER), cache=CACHE))
+    return msgspec.json.encode(make_replay_order(work, run=Path(ORDER), cache=CACHE))

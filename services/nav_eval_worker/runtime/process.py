@@ -11,18 +11,20 @@ import shutil
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
 
-from nav_eval.agents.description import short
 from nav_eval.agents.failures import AgentCrash
-from nav_eval.agents.process import OUT_OF_MEMORY, ending
-from nav_eval.causes import Cause
+from nav_eval.agents.messages import shorten
+from nav_eval.agents.process_client import OUT_OF_MEMORY
+from nav_eval.child_process import ProcessNotStarted, ReapedProcess, describe_exit
 from nav_eval.evaluation.shard_protocol import LONGEST_MESSAGE, Message, decode_message
+from nav_eval.records.results import Cause
 from nav_eval_worker.archives import (
     IMAGE_LIMITS,
     WEIGHTS_LIMITS,
@@ -31,13 +33,13 @@ from nav_eval_worker.archives import (
     rewrite_archive,
     unpack_weights,
 )
-from nav_eval_worker.archives.rootfs import resolved, unpack_image
+from nav_eval_worker.archives.rootfs import resolve_path, unpack_image
 from nav_eval_worker.archives.streams import Readable
 from nav_eval_worker.runtime.base import (
     SOCKET_NAME,
     WEIGHTS_VARIABLE,
     AgentEnd,
-    Image,
+    AgentImage,
     Pair,
     ReplayWork,
     Runtime,
@@ -46,12 +48,10 @@ from nav_eval_worker.runtime.base import (
     Simulation,
     Usage,
     Weights,
-    order_of,
-    replay_order_of,
+    make_replay_order,
+    make_shard_order,
 )
-from nav_eval_worker.runtime.kept import Kept, NotStarted
-from nav_eval_worker.runtime.logs import CappedLog
-from nav_eval_worker.runtime.shelf import Shelf
+from nav_eval_worker.runtime.output import CappedLog
 
 SIMULATOR_LOG = 64 << 10
 SOCKETS = "nav-eval-run-"
@@ -74,7 +74,7 @@ _PASSED_ON_PREFIXES = (
 )
 
 
-class Start(msgspec.Struct, frozen=True, kw_only=True):
+class StartCommand(msgspec.Struct, frozen=True, kw_only=True):
     """How an image wants to be started; kept beside its files."""
 
     command: tuple[str, ...]
@@ -82,7 +82,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     working_dir: str
 
     @classmethod
-    def of(cls, summary: ImageSummary) -> "Start":
+    def from_summary(cls, summary: ImageSummary) -> "StartCommand":
         command = (*summary.entrypoint, *summary.command)
         return cls(command=command, environment=summary.environment, working_dir=summary.working_dir)
 
@@ -94,8 +94,8 @@ class ProcessRuntime(Runtime):
 
     def __init__(self, folder: Path, *, cache: Path) -> None:
         """`folder` keeps images and weights by digest; `cache` is the engine's."""
-        self._images = Shelf(folder / "images")
-        self._weights = Shelf(folder / "weights")
+        self._images = DigestStore(folder / "images")
+        self._weights = DigestStore(folder / "weights")
         self._cache = cache
         self._sockets = f"{SOCKETS}{hashlib.sha256(os.fsencode(folder.absolute())).hexdigest()[:8]}-"
 
@@ -103,19 +103,19 @@ class ProcessRuntime(Runtime):
         if not sys.platform.startswith("linux"):
             raise RuntimeUnavailable("The process runtime needs Linux.")
 
-    def find(self, image_id: str) -> Image | None:
+    def find(self, image_id: str) -> AgentImage | None:
         folder = self._images.find(image_id)
-        return None if folder is None else Image(id=image_id, handle=str(folder))
+        return None if folder is None else AgentImage(id=image_id, handle=str(folder))
 
-    def admit(self, archive: Path | Readable, *, limits: ArchiveLimits = IMAGE_LIMITS) -> Image:
-        with self._images.making() as folder:
+    def admit(self, archive: Path | Readable, *, limits: ArchiveLimits = IMAGE_LIMITS) -> AgentImage:
+        with self._images.make_entry() as folder:
             canonical = folder / "image.tar"
             summary = rewrite_archive(archive, canonical, limits=limits)
             unpack_image(canonical, folder / "root", summary, limits=limits)
             canonical.unlink()
-            (folder / "start.json").write_bytes(msgspec.json.encode(Start.of(summary)))
+            (folder / "start.json").write_bytes(msgspec.json.encode(StartCommand.from_summary(summary)))
             kept = self._images.keep(folder, summary.image_id)
-        return Image(id=summary.image_id, handle=str(kept), summary=summary)
+        return AgentImage(id=summary.image_id, handle=str(kept), summary=summary)
 
     def find_weights(self, digest: str) -> Weights | None:
         folder = self._weights.find(digest)
@@ -124,7 +124,7 @@ class ProcessRuntime(Runtime):
     def admit_weights(
         self, archive: Path | Readable, *, digest: str, limits: ArchiveLimits = WEIGHTS_LIMITS
     ) -> Weights:
-        with self._weights.making() as folder:
+        with self._weights.make_entry() as folder:
             unpack_weights(archive, folder / "weights", limits)
             kept = self._weights.keep(folder, digest)
         return Weights(digest=digest, handle=str(kept / "weights"))
@@ -142,18 +142,18 @@ class ProcessRuntime(Runtime):
             pair.listen()
             yield pair
 
-    def _start_simulator(self, work: ShardWork, socket: Path) -> Kept:
+    def _start_simulator(self, work: ShardWork, socket: Path) -> ReapedProcess:
         order = work.folder / "order.json"
-        order.write_bytes(msgspec.json.encode(order_of(work, socket=socket, cache=self._cache)))
-        return _simulator("shard", order)
+        order.write_bytes(msgspec.json.encode(make_shard_order(work, socket=socket, cache=self._cache)))
+        return _start_program("nav_eval.evaluation.shard", order)
 
     @contextmanager
     def replay(self, work: ReplayWork) -> Iterator[Simulation]:
         order = work.folder / "order.json"
-        order.write_bytes(msgspec.json.encode(replay_order_of(work, run=work.folder, cache=self._cache)))
+        order.write_bytes(msgspec.json.encode(make_replay_order(work, run=work.folder, cache=self._cache)))
         simulation = ProcessPair()
         try:
-            simulation.simulator = _simulator("replay_run", order)
+            simulation.simulator = _start_program("nav_eval.replay.process", order)
             simulation.listen()
             yield simulation
         finally:
@@ -162,27 +162,36 @@ class ProcessRuntime(Runtime):
     def sweep(self, is_active: Callable[[str], bool]) -> int:
         found = {f: f.name.removeprefix(self._sockets) for f in Path(tempfile.gettempdir()).glob(f"{self._sockets}*")}
         dead = [folder for folder, name in found.items() if not is_active(name.rpartition("-")[0])]
-        for folder in dead:  # the processes themselves ended with their worker: their keepers saw to it
+        for folder in dead:  # the processes themselves ended with their worker: their reapers saw to it
             shutil.rmtree(folder, ignore_errors=True)
         self._images.tidy()
         self._weights.tidy()
         return len(dead)
 
 
-def _simulator(program: str, order: Path) -> Kept:
-    command = [sys.executable, "-m", f"nav_eval.evaluation.{program}", str(order)]
-    return Kept(command, environment=_environment(), errors=False)
+def _start_program(program: str, order: Path) -> ReapedProcess:
+    command = [sys.executable, "-m", program, str(order)]
+    return _start(command, environment=_make_environment(), errors=False)
 
 
-def _start_agent(work: ShardWork, image: Image, socket: Path) -> Kept:
+def _start(
+    command: Sequence[str], *, environment: Mapping[str, str], folder: Path | None = None, errors: bool = True
+) -> ReapedProcess:
+    try:
+        return ReapedProcess(command, environment=environment, folder=folder, errors=errors)
+    except OSError as error:
+        raise RuntimeUnavailable(f"Cannot start a process: {error.strerror}.") from error
+
+
+def _start_agent(work: ShardWork, image: AgentImage, socket: Path) -> ReapedProcess:
     folder = Path(image.handle)
-    root, start = folder / "root", msgspec.json.decode((folder / "start.json").read_bytes(), type=Start)
-    there = resolved(root, start.working_dir)
+    root, start = folder / "root", msgspec.json.decode((folder / "start.json").read_bytes(), type=StartCommand)
+    there = resolve_path(root, start.working_dir)
     there.mkdir(parents=True, exist_ok=True)
-    command = [_word(root, word, is_program=index == 0) for index, word in enumerate(start.command)]
+    command = [_translate_word(root, word, is_program=index == 0) for index, word in enumerate(start.command)]
     settings = {
-        **_environment(),
-        **_image_environment(root, start.environment),
+        **_make_environment(),
+        **_translate_environment(root, start.environment),
         "HOME": str(work.folder),
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONUNBUFFERED": "1",
@@ -192,31 +201,31 @@ def _start_agent(work: ShardWork, image: Image, socket: Path) -> Kept:
         **({} if work.weights is None else {WEIGHTS_VARIABLE: work.weights.handle}),
     }
     try:
-        return Kept(command, environment=settings, folder=there)
-    except NotStarted as refusal:
+        return _start(command, environment=settings, folder=there)
+    except ProcessNotStarted as refusal:
         raise AgentCrash(str(refusal)) from refusal
 
 
-def _word(root: Path, word: str, *, is_program: bool) -> str:
+def _translate_word(root: Path, word: str, *, is_program: bool) -> str:
     """A word of the image's command as it makes sense outside the image."""
     if is_program and Path(word).name in ("python", "python3"):
         return sys.executable
-    if word.startswith("/") and (inside := resolved(root, word)).exists():
+    if word.startswith("/") and (inside := resolve_path(root, word)).exists():
         return str(inside)
     return word
 
 
-def _image_environment(root: Path, assignments: tuple[str, ...]) -> dict[str, str]:
+def _translate_environment(root: Path, assignments: tuple[str, ...]) -> dict[str, str]:
     """The image's variables; paths in them are those of its folder, and its PATH means nothing here."""
     variables = dict(assignment.split("=", 1) for assignment in assignments if "=" in assignment)
     variables.pop("PATH", None)
     return {
-        name: ":".join(_word(root, part, is_program=False) for part in value.split(":"))
+        name: ":".join(_translate_word(root, part, is_program=False) for part in value.split(":"))
         for name, value in variables.items()
     }
 
 
-def _environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+def _make_environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
     """Ours, without anything that could be a secret."""
     variables = os.environ if environ is None else environ
     return {
@@ -225,10 +234,10 @@ def _environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 class ProcessPair(Pair):
-    """Two processes, each with its keeper; or a simulator alone."""
+    """Two processes, each with its reaper; or a simulator alone."""
 
-    agent: Kept | None = None
-    simulator: Kept
+    agent: ReapedProcess | None = None
+    simulator: ReapedProcess
 
     def __init__(self, *, limit: int = 0) -> None:
         self._log = CappedLog(limit)
@@ -265,8 +274,8 @@ class ProcessPair(Pair):
             return None
         self._agent_reader.join(timeout=0.5)
         lines = self._log.last_words(4096).decode(errors="replace").strip().splitlines()
-        last = short(" | ".join(lines[-5:]), limit=1000)
-        how = "nobody knows how" if end.code is None else ending(end.code)
+        last = shorten(" | ".join(lines[-5:]), limit=1000)
+        how = "nobody knows how" if end.code is None else describe_exit(end.code)
         said = f" Its last words: {last}" if last else ""
         cause = Cause.AGENT_OOM if OUT_OF_MEMORY.search(last) else Cause.AGENT_CRASH
         return AgentEnd(cause=cause, detail=f"The agent's process ended with {how}.{said}")
@@ -280,7 +289,7 @@ class ProcessPair(Pair):
     def usage(self) -> Usage:
         if self.agent is None:
             return Usage()
-        end = self.agent.wait(0.0) or self.agent.so_far()
+        end = self.agent.wait(0.0) or self.agent.measure()
         return Usage(cpu_seconds=end.cpu_seconds, memory_bytes=end.memory_bytes)
 
     def stop(self) -> None:
@@ -291,3 +300,58 @@ class ProcessPair(Pair):
             self.agent.stop()
         for reader in self._readers:
             reader.join(timeout=1.0)
+
+
+IDLE_SECONDS = 14 * 86_400.0
+"""After which nobody will ask for it; and if somebody does, it is made again."""
+PART = ".part"
+
+
+class DigestStore:
+    """`folder/<digest>`, each a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def find(self, digest: str) -> Path | None:
+        """What is kept under DIGEST; asking counts as use."""
+        place = self._place(digest)
+        try:
+            os.utime(place)
+        except FileNotFoundError:
+            return None
+        return place
+
+    @contextmanager
+    def make_entry(self) -> Iterator[Path]:
+        """An empty folder to fill; `keep` it before the block ends, or it is gone."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        part = Path(tempfile.mkdtemp(suffix=PART, dir=self._folder))
+        try:
+            yield part
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+
+    def keep(self, part: Path, digest: str) -> Path:
+        """Give it its name. Whoever was first is right: equal digests mean equal content."""
+        place = self._place(digest)
+        with suppress(OSError):  # it is there already
+            part.rename(place)
+        os.utime(place)
+        return place
+
+    def tidy(self, *, idle_seconds: float = IDLE_SECONDS) -> int:
+        """Drop what was not used for long, and what dead workers left half made."""
+        dropped = 0
+        for place in self._folder.iterdir() if self._folder.is_dir() else ():
+            with suppress(FileNotFoundError):
+                if time.time() - place.stat().st_mtime > idle_seconds:
+                    dropped += 1
+                    shutil.rmtree(place, ignore_errors=True)
+        return dropped
+
+    def _place(self, digest: str) -> Path:
+        kind, _, value = digest.rpartition(":")
+        if kind not in ("", "sha256") or len(value) != 64 or set(value) - set("0123456789abcdef"):
+            raise ValueError(f"{digest!r} is no sha256")
+        return self._folder / value

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 
-from nav_eval_sdk import Agent, serve, shared_memory
+from nav_eval_sdk import Agent, arrays, serve
 
 with open("/weights/bomb") as choice:
     BOMB = choice.read()
@@ -59,7 +59,7 @@ def socket_link():
 
 def ring_hold():
     """Holds every picture for ever, and many that never were."""
-    shared_memory.Memory.held = lambda memory: [*range(1, 5000), 2**63, 2**64 - 1]
+    arrays.SharedMemory.held = lambda memory: [*range(1, 5000), 2**63, 2**64 - 1]
 
 
 # while it plays

@@ -5,16 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from nav_eval.agents import (
-    Action,
-    ActionSpec,
-    AgentClient,
-    Observation,
-    Outcome,
-    SensorSpec,
-    TaskInterface,
-)
+from nav_eval.agents.client import AgentClient
+from nav_eval.agents.messages import Action, ActionSpec, EpisodeEnd, Observation, TaskInterface
 from nav_eval.dataset.episode import Instruction, PublicEpisode
+from nav_eval.sensors import SensorSpec
 
 HERE = Path(__file__).parent
 SENSORS = {
@@ -61,7 +55,7 @@ def play(client: AgentClient, seed: int = 0) -> list[Action]:
         for observation in observations(seed):
             done += session.act(observation)
     finally:
-        session.end(Outcome(steps=len(done)))
+        session.end(EpisodeEnd(steps=len(done)))
     return done
 
 

@@ -10,8 +10,12 @@ from pathlib import Path
 import pytest
 from agent_support import HERE, TASK, an_episode, observations, play
 
-from nav_eval.agents import AgentClient, AgentFailure, Cause, ClientSettings, Outcome, connect
-from nav_eval.agents.process import ProcessAgentClient
+from nav_eval.agents.addresses import connect
+from nav_eval.agents.client import AgentClient, ClientSettings
+from nav_eval.agents.failures import AgentFailure
+from nav_eval.agents.messages import EpisodeEnd
+from nav_eval.agents.process_client import ProcessAgentClient
+from nav_eval.records.results import Cause
 
 pytestmark = pytest.mark.integration
 
@@ -96,7 +100,7 @@ def test_a_session_that_failed_stays_failed() -> None:
         with pytest.raises(AgentFailure) as again:
             session.act(observations(0, 1)[0])
         assert again.value is caught.value
-        session.end(Outcome())
+        session.end(EpisodeEnd())
 
 
 def test_an_agent_that_does_not_say_goodbye_loses_nothing() -> None:

@@ -11,25 +11,15 @@ from pathlib import Path
 import pytest
 from agent_support import HERE, SENSORS, TASK, an_episode, free_port, observations, play
 
-from nav_eval.agents import (
-    ANSWER,
-    TEXT,
-    ActionSpec,
-    AgentClient,
-    AgentFailure,
-    ClientSettings,
-    EpisodeSession,
-    Health,
-    Observation,
-    Outcome,
-    SensorSpec,
-    TaskInterface,
-    connect,
-)
+from nav_eval.agents.addresses import connect
+from nav_eval.agents.client import AgentClient, AgentHealth, ClientSettings, EpisodeSession
+from nav_eval.agents.failures import AgentFailure
 from nav_eval.agents.grpc_client import GrpcAgentClient
 from nav_eval.agents.grpc_sessions import StreamSession, UnarySession
-from nav_eval.agents.process import ProcessAgentClient
-from nav_eval.dataset.episode import Pose
+from nav_eval.agents.messages import ANSWER, ActionSpec, EpisodeEnd, Observation, TaskInterface
+from nav_eval.agents.process_client import ProcessAgentClient
+from nav_eval.records.geometry import Pose
+from nav_eval.sensors import TEXT, SensorSpec
 
 pytestmark = pytest.mark.integration
 
@@ -92,7 +82,7 @@ def test_every_way_gives_the_same_actions(way: str, spawn: Callable, tmp_path: P
     with WAYS[way](spawn, tmp_path) as client:
         description = client.describe(TASK)
         assert description.name == "Walker"
-        assert client.health_check() is Health.SERVING
+        assert client.health_check() is AgentHealth.SERVING
         for _ in range(2):  # the second episode finds nothing left of the first
             assert [action.name for action in play(client, seed=7)] == expected
     assert len(set(expected)) == 4, "the episode shows too little"
@@ -141,15 +131,15 @@ def test_what_is_seen_between_two_questions_arrives(
             pixels = b"".join(moment.sensors["rgb"].tobytes() for moment in moments)
             assert turn.name == "turn_left"
             assert move.arguments["step_size"] == pytest.approx(0.05 + zlib.crc32(pixels) % 1000 / 10000)
-        session.end(Outcome())
+        session.end(EpisodeEnd())
 
 
 def drawn(session: EpisodeSession, moment: Observation) -> Observation:
-    """The moment, rendered into the session's own arrays."""
-    arrays = session.buffers()
-    for name, array in moment.sensors.items():
-        arrays[name][...] = array
-    return replace(moment, sensors=arrays)
+    """The moment, rendered into the memory that the session offers, if it offers any."""
+    buffers = session.buffers()
+    for name, buffer in buffers.items():
+        buffer[...] = moment.sensors[name]
+    return replace(moment, sensors={**moment.sensors, **buffers})
 
 
 LOCALIZER = """
@@ -185,7 +175,7 @@ def test_words_pictures_and_poses_arrive_as_they_are(protocol: str, spawn: Calla
         (moment,) = observations(5, 1)
         sensors = {name: moment.sensors[name] for name in ("rgb", "depth")}
         (answer,) = session.act(replace(moment, sensors=sensors, texts={"goal": "椅子"}))
-        session.end(Outcome())
+        session.end(EpisodeEnd())
     x, z = (zlib.crc32(sensors[name].tobytes()) % 1000 / 7 for name in ("rgb", "depth"))
     assert answer.poses == (Pose((x, 0.5, z), (0.0, 0.6, 0.0, 0.8)), Pose((0.0, 0.0, 0.0)))
 

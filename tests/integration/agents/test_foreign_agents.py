@@ -12,9 +12,12 @@ import pytest
 from agent_support import HERE, TASK, play
 from websockets.sync.server import ServerConnection, serve
 
-from nav_eval.agents import AgentClient, AgentFailure, Cause, ClientSettings, connect
-from nav_eval.agents.msgpack_numpy import pack, unpack
-from nav_eval.agents.process import ProcessAgentClient
+from nav_eval.agents.addresses import connect
+from nav_eval.agents.client import AgentClient, ClientSettings
+from nav_eval.agents.failures import AgentFailure
+from nav_eval.agents.openpi_client import pack, unpack
+from nav_eval.agents.process_client import ProcessAgentClient
+from nav_eval.records.results import Cause
 from support.tools import absent
 
 pytestmark = pytest.mark.integration

@@ -14,7 +14,11 @@ import pytest
 from agent_support import TASK, an_episode, free_port, observations, play
 from PIL import Image
 
-from nav_eval.agents import AgentFailure, Cause, ClientSettings, Outcome, connect
+from nav_eval.agents.addresses import connect
+from nav_eval.agents.client import ClientSettings
+from nav_eval.agents.failures import AgentFailure
+from nav_eval.agents.messages import EpisodeEnd
+from nav_eval.records.results import Cause
 
 pytestmark = pytest.mark.integration
 
@@ -171,7 +175,7 @@ def test_a_fault_over_http_has_a_name_in_time(name: str, speak: Speak, cause: Ca
             session.act(observations(0, 1)[0])
         assert (caught.value.cause, words in str(caught.value)) == (cause, True), str(caught.value)
         assert time.monotonic() - started < 3.0
-        session.end(Outcome())
+        session.end(EpisodeEnd())
 
 
 class raw_server:  # noqa: N801
@@ -268,7 +272,7 @@ def test_each_question_has_its_own_time() -> None:
         client.describe(TASK)
         session = client.open_episode(an_episode())
         assert session.act(observations(0, 1)[0])[0].name == "move_forward"
-        session.end(Outcome())
+        session.end(EpisodeEnd())
     server.shutdown()
 
 

@@ -24,7 +24,7 @@ def check(target: str, *options: str, **environment: str) -> tuple[int, dict[str
         text=True,
         env={**os.environ, **environment},
         check=False,
-        timeout=120,
+        timeout=600,
     )
     assert done.stdout, done.stderr
     return done.returncode, {finding["name"]: finding for finding in json.loads(done.stdout)["checks"]}
@@ -78,7 +78,7 @@ def test_an_sdk_agent_passes_over_every_protocol(protocol: str, spawn: Callable)
     scheme = {"grpc": "grpc", "rest": "http", "websocket": "ws"}[protocol]
     told = f"ws://127.0.0.1:{port}" if protocol == "websocket" else f"127.0.0.1:{port}"
     spawn("fifteen_lines.py", NAV_EVAL_PROTOCOL=protocol, NAV_EVAL_ADDRESS=told)
-    code, findings = check(f"{scheme}://127.0.0.1:{port}")
+    code, findings = check(f"{scheme}://127.0.0.1:{port}", "--action-seconds", "30")  # a busy machine is slow
     assert (code, not_passed(findings)) == (0, {"sensors_chosen": "warn"})
     assert sum(finding["verdict"] == "pass" for finding in findings.values()) >= 20
 

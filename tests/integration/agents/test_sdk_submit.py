@@ -10,13 +10,11 @@ import numpy as np
 import pytest
 from challenge_server import TOKEN, Challenge
 
-from nav_eval_sdk import cli, credentials
-from nav_eval_sdk.client import ChallengeClient, parse_events
+from nav_eval_sdk import cli, http_client
+from nav_eval_sdk.client import ChallengeClient, Upload, parse_events
 from nav_eval_sdk.errors import SdkError
-from nav_eval_sdk.progress import Progress
-from nav_eval_sdk.submitting import sha256_of
-from nav_eval_sdk.tus import Upload
-from nav_eval_sdk.web import Http, ServerError, Unreachable
+from nav_eval_sdk.http_client import HttpClient, ServerError, Unreachable
+from nav_eval_sdk.submission import ProgressBar, hash_archive
 
 pytestmark = pytest.mark.integration
 
@@ -48,8 +46,8 @@ def archive(tmp_path: Path) -> Path:
 
 
 def an_upload(challenge: Challenge, archive: Path, tmp_path: Path) -> Upload:
-    metadata = {"submission_id": "s0", "filename": archive.name, "sha256": sha256_of(archive)}
-    http = Http(challenge.url, TOKEN)
+    metadata = {"submission_id": "s0", "filename": archive.name, "sha256": hash_archive(archive)}
+    http = HttpClient(challenge.url, TOKEN)
     return Upload(http, archive, metadata=metadata, memory=tmp_path / "uploads.json", pause=0.01)
 
 
@@ -113,7 +111,7 @@ def test_the_token_never_goes_to_another_host(challenge: Challenge, archive: Pat
 
 def test_a_server_that_is_not_there_is_said_to_be() -> None:
     with pytest.raises(Unreachable, match="does not answer"):
-        Http("http://127.0.0.1:9", TOKEN).json("GET", "/api/v1/me")
+        HttpClient("http://127.0.0.1:9", TOKEN).json("GET", "/api/v1/me")
 
 
 def run(*arguments: str) -> int:
@@ -135,7 +133,7 @@ def test_login_submit_watch(challenge: Challenge, archive: Path, capsys: pytest.
     challenge.events = HAPPY
     assert run("login", challenge.url, "--token", TOKEN) == 0
     assert "Team XYZ" in capsys.readouterr().out
-    file = credentials.config_dir() / "credentials.json"
+    file = http_client.get_config_dir() / "credentials.json"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert run("submit", str(archive), "--competition", "c", "--phase", "dev", "--watch") == 0
     said = capsys.readouterr()
@@ -226,7 +224,7 @@ def test_events_are_read_as_the_standard_says() -> None:
 
 
 def test_a_bar_says_how_far_it_is() -> None:
-    line = Progress("Uploading", 200, unit="MB").line(50, "fast")
+    line = ProgressBar("Uploading", 200, unit="MB").line(50, "fast")
     assert line.startswith("Uploading ███████░")
     assert " 25% 50/200 MB" in line
     assert line.endswith("left  fast")

@@ -16,8 +16,11 @@ from PIL import Image
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 from websockets.sync.client import ClientConnection, connect
 
-from nav_eval.agents import AgentFailure, Cause, ClientSettings, EndStatus, Health, Outcome
-from nav_eval.agents.websocket import WebSocketAgentClient
+from nav_eval.agents.client import AgentHealth, ClientSettings
+from nav_eval.agents.failures import AgentFailure
+from nav_eval.agents.messages import EndStatus, EpisodeEnd
+from nav_eval.agents.websocket_client import WebSocketAgentClient
+from nav_eval.records.results import Cause
 
 pytestmark = pytest.mark.integration
 
@@ -80,7 +83,7 @@ def test_an_agent_from_the_seeds_alone_is_evaluated() -> None:
 
     with evaluator(talk) as client:
         assert client.describe(TASK).name == "team_xyz"
-        assert client.health_check() is Health.SERVING
+        assert client.health_check() is AgentHealth.SERVING
         for seed in range(2):  # the connection is closed after each episode, and the agent comes back
             assert [action.name for action in play(client, seed)] == ["turn_left"] * 20
     first = [message["type"] for message in seen[: seen.index(next(m for m in seen if m["type"] == "episode_end")) + 1]]
@@ -116,9 +119,9 @@ def test_the_end_is_told_in_the_seeds_words() -> None:
             ends.append(message)
 
     outcomes = [
-        (Outcome(status=EndStatus.COMPLETED, steps=45, metrics={"spl": 0.85}), "success"),
-        (Outcome(status=EndStatus.TIMEOUT, reason="too slow"), "timeout"),
-        (Outcome(status=EndStatus.FAILED), "error"),
+        (EpisodeEnd(status=EndStatus.COMPLETED, steps=45, metrics={"spl": 0.85}), "success"),
+        (EpisodeEnd(status=EndStatus.TIMEOUT, reason="too slow"), "timeout"),
+        (EpisodeEnd(status=EndStatus.FAILED), "error"),
     ]
     with evaluator(talk) as client:
         client.describe(TASK)
@@ -211,7 +214,7 @@ def test_heartbeats_go_both_ways_and_their_absence_ends_a_connection() -> None:
         with pytest.raises(ConnectionClosed):
             listen(line, silent)
         assert 0.4 < time.monotonic() - started < 2.0
-        wait_until(lambda: client.health_check() is Health.UNREACHABLE)
+        wait_until(lambda: client.health_check() is AgentHealth.UNREACHABLE)
     assert 2 <= len(beats) <= 8
 
 
@@ -304,7 +307,7 @@ def test_an_action_that_nobody_asked_for_is_refused() -> None:
         with pytest.raises(AgentFailure, match="second action") as caught:
             session.act(observations(0, 1)[0])
         assert caught.value.cause is Cause.PROTOCOL_ERROR
-        session.end(Outcome())
+        session.end(EpisodeEnd())
 
 
 @pytest.mark.parametrize(

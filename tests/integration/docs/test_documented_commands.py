@@ -17,10 +17,10 @@ import pytest
 from documented_commands import blocks_of
 
 from nav_eval.config import load_benchmark
+from support.paths import ROOT
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-ROOT = Path(__file__).parents[3]
 PAGES = [
     page
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))

@@ -6,20 +6,21 @@ import subprocess
 import sys
 from pathlib import Path
 
+import features
 import h5py
 import numpy as np
 import pytest
-import senses
 from typer.testing import CliRunner
 
 from nav_eval.cli import app
 from nav_eval.config import load_benchmark
 from nav_eval.envs import NavEnv
-from nav_eval.evaluation.runs import compare_runs, load_run, metric_directions
+from nav_eval.evaluation.run_folder import compare_runs, get_metric_directions, load_run
+from support.paths import ROOT
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-EXAMPLE = Path(__file__).parents[3] / "sdk/examples/behaviour_cloning"
+EXAMPLE = ROOT / "sdk/examples/behaviour_cloning"
 NEEDS_TORCH = "training needs PyTorch: pip install 'nav-eval[learn]'"
 SENSORS = "depth,pointgoal"
 
@@ -82,13 +83,13 @@ def test_the_agent_sees_what_training_saw(demonstrations: Path, room: list[str],
         head = json.loads(file["data/demo_0"].attrs["head"])
     (demo, *_) = train.read(demonstrations)
     benchmark = load_benchmark(str(EXAMPLE / "train.yaml"), overrides=room, environ={})
-    env = NavEnv(benchmark, sensors=list(senses.SENSORS), cache=tmp_path / "cache")
+    env = NavEnv(benchmark, sensors=list(features.SENSORS), cache=tmp_path / "cache")
     observation, _ = env.reset(options={"episode_id": head["episode_id"]})
-    told = senses.Senses()
+    told = features.Senses()
     for numbers, action in zip(demo.numbers, demo.actions, strict=True):
-        moment = senses.Moment(observation["depth"], observation["pointgoal"])
+        moment = features.Moment(observation["depth"], observation["pointgoal"])
         assert np.allclose(told.numbers(moment), numbers, atol=1e-4)
-        told.acted(senses.ACTIONS[action])
+        told.acted(features.ACTIONS[action])
         observation, *_ = env.step(int(action))
     env.close()
 
@@ -97,7 +98,7 @@ def test_practice_is_led_by_the_learner_and_labelled_by_the_oracle(
     room: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     train = pytest.importorskip("train", reason=NEEDS_TORCH)
-    import practise
+    import dagger
     from policy import Policy
 
     monkeypatch.setenv("NAV_EVAL_CACHE", str(tmp_path / "cache"))
@@ -105,16 +106,16 @@ def test_practice_is_led_by_the_learner_and_labelled_by_the_oracle(
         key, _, value = override.partition("=")
         monkeypatch.setenv(f"NAV_EVAL__{key.replace('.', '__').upper()}", value)
     shipped = Policy.load(EXAMPLE / "policy.npz")
-    practice = practise.Practice(EXAMPLE / "train.yaml", shipped, steps=150, seed=0)
+    practice = dagger.Practice(EXAMPLE / "train.yaml", shipped, steps=150, seed=0)
     practice.env.reset(seed=0)
     numbers, advice = practice.episode()
     assert numbers.shape == (len(advice), shipped.inputs)
-    assert set(np.unique(advice)) <= set(range(len(senses.ACTIONS)))
+    assert set(np.unique(advice)) <= set(range(len(features.ACTIONS)))
     np.savez(tmp_path / "practice.npz", numbers_0=numbers, actions_0=advice)
-    monkeypatch.setattr(practise, "SHOWN", 1.1)  # the oracle leads: its own walk, to the end
+    monkeypatch.setattr(dagger, "SHOWN", 1.1)  # the oracle leads: its own walk, to the end
     _, advice = practice.episode()
     practice.env.close()
-    assert np.flatnonzero(advice == senses.ACTIONS.index("stop")).tolist() == [len(advice) - 1]
+    assert np.flatnonzero(advice == features.ACTIONS.index("stop")).tolist() == [len(advice) - 1]
     (read,) = train.read(tmp_path / "practice.npz")
     assert np.array_equal(read.numbers, numbers)
 
@@ -147,7 +148,7 @@ def test_it_beats_random_and_forward_in_unseen_houses(tmp_path: Path) -> None:
         code = "from nav_eval.cli import main; main()"
         subprocess.run([sys.executable, "-c", code, *words], cwd=tmp_path, env=environment, check=True, timeout=1800)
     runs = {name: load_run(tmp_path / "runs" / name) for name in agents}
-    directions = metric_directions(runs["cloned"].header)
+    directions = get_metric_directions(runs["cloned"].header)
     for other in ("random", "forward"):
         (comparison,) = compare_runs(runs["cloned"], runs[other], ["spl"], directions=directions).values()
         assert comparison.scenes == 4

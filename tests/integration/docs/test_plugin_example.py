@@ -1,4 +1,4 @@
-"""docs/examples/plugin: a separate distribution adds a metric, a task, a simulator and an agent protocol."""
+"""docs/examples/plugin: a separate distribution adds a metric, a task, a sensor, a simulator and an agent protocol."""
 
 import json
 import os
@@ -9,10 +9,34 @@ from pathlib import Path
 
 import pytest
 
+from support.paths import ROOT
+
 pytestmark = pytest.mark.integration
 
-EXAMPLE = Path(__file__).parents[3] / "docs/examples/plugin"
-FILES = ("metric", "task", "simulator", "protocol")
+EXAMPLE = ROOT / "docs/examples/plugin"
+FILES = ("metric", "task", "sensor", "simulator", "protocol")
+
+
+LOOK = """
+import dataclasses, json
+from nav_eval.config import load_benchmark
+from nav_eval.config.file_kinds import KINDS
+from nav_eval.config.json_schema import make_file_schema
+from nav_eval.envs import NavEnv
+from nav_eval.evaluation.executor import make_task_interface
+
+benchmark = load_benchmark("patrol.yaml")
+env = NavEnv(benchmark, order="benchmark")
+space = env.observation_space["beacon"]
+first, _ = env.reset(options={"episode_id": "ahead"})
+second, *_ = env.step(1)
+print(json.dumps({
+    "wire": dataclasses.asdict(make_task_interface(benchmark).sensors["beacon"]),
+    "space": [float(space.low[0]), float(space.high[0]), str(space.dtype), space.shape],
+    "readings": [float(first["beacon"][0]), float(second["beacon"][0])],
+    "schema": json.dumps(make_file_schema(KINDS["task"])),
+}))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +50,13 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def nav_eval(*words: str, site: Path | None, cwd: Path) -> "subprocess.CompletedProcess[str]":
-    environment = {**os.environ, "PYTHONPATH": str(site or "")}
-    code = "from nav_eval.cli import main; main()"
-    command = [sys.executable, "-c", code, *words]
+    return python("-c", "from nav_eval.cli import main; main()", *words, site=site, cwd=cwd)
+
+
+def python(*words: str, site: Path | None, cwd: Path) -> "subprocess.CompletedProcess[str]":
+    paths = [str(site) if site else "", os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    command = [sys.executable, *words]
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120, check=False)
 
 
@@ -45,7 +73,7 @@ def test_each_is_under_sixty_lines(name: str) -> None:
     assert len((EXAMPLE / f"nav_eval_flatland/{name}.py").read_text().splitlines()) < 60
 
 
-def test_all_four_work_together(played: Path) -> None:
+def test_all_five_work_together(played: Path) -> None:
     results = json.loads((played / "results.json").read_text())
     episodes = {episode["episode_id"]: episode for episode in results["episodes"]}
     assert episodes["ahead"]["metrics"] == {
@@ -58,6 +86,31 @@ def test_all_four_work_together(played: Path) -> None:
     assert episodes["aside"]["metrics"]["success"] == 0.0  # the second post is five metres to the right
     assert results["higher_is_better"]["wasted_steps"] is False  # as the metric says
     assert results["config"]["simulator"]["backend"] == "flatland"
+    assert results["config"]["task"]["sensors"]["beacon"] == {"kind": "beacon", "range": 4.0, "noise": 0.0}
+
+
+def test_the_sensor_is_on_the_wire_and_in_gymnasium(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "look.py").write_text(LOOK)
+    ran = python(str(tmp_path / "look.py"), site=installed, cwd=EXAMPLE)
+    assert ran.returncode == 0, ran.stderr
+    seen = json.loads(ran.stdout)
+    assert seen["wire"] == {"kind": "beacon", "dtype": "float32", "shape": [1]}
+    assert seen["space"] == [0.0, 1.0, "float32", [1]]
+    assert seen["readings"] == pytest.approx([0.75, 0.8125])  # one metre ahead; one step nearer
+    assert "Metres; a beacon that is farther away is not heard." in seen["schema"]
+
+
+def test_the_keys_of_the_sensor_are_its_own(installed: Path, tmp_path: Path) -> None:
+    mistyped = tmp_path / "mistyped.yaml"
+    mistyped.write_text((EXAMPLE / "patrol.yaml").read_text().replace("range: 4.0", "rnage: 4.0"))
+    ran = nav_eval("config", "validate", str(mistyped), site=installed, cwd=EXAMPLE)
+    assert ran.returncode == 2
+    assert "task.sensors.beacon.rnage: unknown key. Did you mean 'range'?" in ran.stdout + ran.stderr
+
+
+def test_every_part_keeps_its_contract(installed: Path) -> None:
+    ran = python("check.py", site=installed, cwd=EXAMPLE)
+    assert "All parts keep their contract." in ran.stdout, ran.stderr
 
 
 def test_the_run_verifies(played: Path, installed: Path) -> None:

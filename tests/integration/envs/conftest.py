@@ -1,9 +1,10 @@
 """The fixtures of tests/unit/envs, for environments in several processes."""
 
 import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "unit/envs"))
+from support.paths import TESTS
+
+sys.path.insert(0, str(TESTS / "unit/envs"))
 
 from env_fixtures import make_env, room_episodes, task_benchmark
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from nav_eval.cli import app
 from nav_eval.dataset.episode import Episode
-from nav_eval.dataset.writing import write_episodes
+from nav_eval.dataset.formats.native import write_episodes
 from nav_eval.evaluation.verification import verify
 
 pytestmark = pytest.mark.integration

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from env_fixtures import CAMERAS
 
-from nav_eval.evaluation.orchestrator import EvaluationOrchestrator
-from nav_eval.evaluation.runs import load_run
+from nav_eval.evaluation.run_folder import load_run
+from nav_eval.orchestrator import EvaluationOrchestrator
 from nav_eval_sdk.project import create_project
 
 pytestmark = pytest.mark.integration

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from support.paths import ROOT
+
 pytestmark = pytest.mark.integration
 
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = ROOT / "docs"
 COMMAND = "from nav_eval.cli import main; main()"
 CAMERAS = ("rgb_left", "rgb_front", "rgb_right", "depth_left", "depth_front", "depth_right", "semantic_front")
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from nav_eval.config import BenchmarkConfig
-from nav_eval.evaluation.orchestrator import EvaluationOrchestrator
-from nav_eval.evaluation.runner import NotWritten, Watcher
+from nav_eval.evaluation.runner import NotWritten, RunCallbacks
+from nav_eval.orchestrator import EvaluationOrchestrator
 
 pytestmark = pytest.mark.integration
 
@@ -111,7 +111,7 @@ def test_no_room_on_the_disk(room_benchmark: MakeBenchmark, tmp_path: Path) -> N
     try:
         with pytest.raises(NotWritten, match="What is finished is kept"):
             orchestrator.run_benchmark(
-                benchmark, agent="baseline:oracle", out=out, watcher=Watcher(on_result=fill_the_disk)
+                benchmark, agent="baseline:oracle", out=out, callbacks=RunCallbacks(on_result=fill_the_disk)
             )
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from nav_eval.config import BenchmarkConfig
-from nav_eval.evaluation.orchestrator import EvaluationOrchestrator
+from nav_eval.evaluation import offline_scoring
 from nav_eval.evaluation.report import Report
 from nav_eval.evaluation.run_folder import OtherRun
-from nav_eval.evaluation.runner import Watcher
-from nav_eval.evaluation.scoring import long_horizon
+from nav_eval.evaluation.runner import RunCallbacks
 from nav_eval.evaluation.verification import verify
-from nav_eval.metrics.lh_vln import Rule, ScoringOptions
+from nav_eval.metrics.lh_vln import ScoringOptions, ScoringRule
+from nav_eval.orchestrator import EvaluationOrchestrator
 
 pytestmark = pytest.mark.integration
 
@@ -22,10 +22,15 @@ MakeBenchmark = Callable[..., BenchmarkConfig]
 
 
 def evaluate(
-    benchmark: BenchmarkConfig, agent: str, out: Path, *, workers: int | None = None, watcher: Watcher | None = None
+    benchmark: BenchmarkConfig,
+    agent: str,
+    out: Path,
+    *,
+    workers: int | None = None,
+    callbacks: RunCallbacks | None = None,
 ) -> Report:
     orchestrator = EvaluationOrchestrator(cache=out.parent / "cache", workers=workers)
-    return orchestrator.run_benchmark(benchmark, agent=agent, out=out, watcher=watcher)
+    return orchestrator.run_benchmark(benchmark, agent=agent, out=out, callbacks=callbacks)
 
 
 def lines(out: Path) -> list[dict[str, Any]]:
@@ -84,7 +89,7 @@ class Interrupted(Exception):
     """Stands for Ctrl-C."""
 
 
-def interrupt_after(count: int) -> Watcher:
+def interrupt_after(count: int) -> RunCallbacks:
     seen: list[str] = []
 
     def on_result(result: Any, _: Any) -> None:
@@ -92,19 +97,19 @@ def interrupt_after(count: int) -> Watcher:
         if len(seen) == count:
             raise Interrupted
 
-    return Watcher(on_result=on_result)
+    return RunCallbacks(on_result=on_result)
 
 
 def test_an_interrupted_run_goes_on_where_it_was(room_benchmark: MakeBenchmark, tmp_path: Path) -> None:
     out = tmp_path / "run"
     with pytest.raises(Interrupted):
-        evaluate(room_benchmark(), "baseline:oracle", out, watcher=interrupt_after(2))
+        evaluate(room_benchmark(), "baseline:oracle", out, callbacks=interrupt_after(2))
     assert json.loads((out / "results.json").read_text())["counts"]["episodes"] == 2
     with (out / "episodes.jsonl").open("a") as file:
         file.write('{"episode_id": "half a li')
     played: list[str] = []
-    watcher = Watcher(on_result=lambda result, _: played.append(result.episode_id))
-    report = evaluate(room_benchmark(), "baseline:oracle", out, watcher=watcher)
+    callbacks = RunCallbacks(on_result=lambda result, _: played.append(result.episode_id))
+    report = evaluate(room_benchmark(), "baseline:oracle", out, callbacks=callbacks)
     assert played == ["c", "d"]
     assert report.counts.episodes == 4
     assert [line["episode_id"] for line in lines(out)] == ["a", "b", "c", "d"]
@@ -228,6 +233,6 @@ def test_the_board_row_is_what_anyone_can_recompute(rule: str, room_benchmark: M
     out = tmp_path / "run"
     benchmark = room_benchmark("demo_lh_vln", f"task.scoring.rule={rule}", "evaluation.max_steps=80")
     report = evaluate(benchmark, "baseline:noisy_oracle?skill=0.95&seed=2", out)
-    options = ScoringOptions(rule=Rule(rule))
-    assert report.scores == long_horizon.score_file(out / "episodes.jsonl", options)
+    options = ScoringOptions(rule=ScoringRule(rule))
+    assert report.scores == offline_scoring.score_long_horizon(out / "episodes.jsonl", options)
     assert report.scores["score"] is not None

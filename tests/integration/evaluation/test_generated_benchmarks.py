@@ -9,10 +9,10 @@ import pytest
 
 from nav_eval.config import BenchmarkConfig, load_benchmark
 from nav_eval.evaluation.episodes import load_episodes
-from nav_eval.evaluation.generation import ensure_generated
-from nav_eval.evaluation.orchestrator import EvaluationOrchestrator
 from nav_eval.evaluation.report import Report
 from nav_eval.evaluation.verification import verify
+from nav_eval.generators import ensure_generated
+from nav_eval.orchestrator import EvaluationOrchestrator
 
 pytestmark = pytest.mark.integration
 
@@ -20,7 +20,7 @@ GENERATE = """
 import sys
 from pathlib import Path
 from nav_eval.config import load_benchmark
-from nav_eval.evaluation.generation import ensure_generated
+from nav_eval.generators import ensure_generated
 made = ensure_generated(load_benchmark(sys.argv[1], overrides=sys.argv[3:]), cache=Path(sys.argv[2]))
 print("made" if made else "there")
 """

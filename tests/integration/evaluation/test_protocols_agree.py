@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from nav_eval.config import BenchmarkConfig
-from nav_eval.evaluation.orchestrator import EvaluationOrchestrator
 from nav_eval.evaluation.run_folder import RunFolder
+from nav_eval.orchestrator import EvaluationOrchestrator
 
 pytestmark = pytest.mark.integration
 
@@ -92,7 +92,7 @@ def test_baselines_are_agents_of_their_own(
 ) -> None:
     benchmark = room_benchmark("demo_lh_vln", "dataset.episodes=2")
     name = {"StopAgent": "stop", "RandomAgent": "random", "ForwardAgent": "forward"}[baseline]
-    command = f"{sys.executable} -m nav_eval_sdk serve nav_eval.agents.baselines.simple:{baseline}"
+    command = f"{sys.executable} -m nav_eval_sdk serve nav_eval.agents.baselines:{baseline}"
     began = time.monotonic()
     served = played(benchmark, command, tmp_path / "served")
     assert served == played(benchmark, f"baseline:{name}", tmp_path / "here")

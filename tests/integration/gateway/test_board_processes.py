@@ -6,11 +6,14 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from nav_eval_store import board_history, boards, figures, organising, ranking, users
+from nav_eval_store import gauges
+from nav_eval_store.boards import leaderboard, ranking
+from nav_eval_store.competitions import moderation
+from nav_eval_store.competitions.visibility import Viewer
 from nav_eval_store.database import Database
 from nav_eval_store.models import Team
-from nav_eval_store.tokens import EVERYTHING, issue
-from nav_eval_store.viewing import Viewer
+from nav_eval_store.people import accounts
+from nav_eval_store.people.accounts import ALL_SCOPES, issue_token
 from support.challenge import GENEROUS, METRICS, TEST, Challenge, competition_config
 from support.gateway import API, gateway_settings, server_process
 from support.postgres import PostgresServer, postgres_server
@@ -46,15 +49,15 @@ def test_no_process_answers_with_what_was(settings, database: Database) -> None:
     cup.complete(ants, METRICS, phase="own")
     with server_process(settings) as one, server_process(settings) as other, httpx.Client(timeout=30) as client:
         for turn in range(10):
-            verb = organising.hide if turn % 2 == 0 else organising.show
+            verb = moderation.hide_submission if turn % 2 == 0 else moderation.show_submission
             cup.do(lambda session: verb(session, shown, actor=TEST, reason="to see"))  # noqa: B023
             rows = [len(client.get(f"{server.url}{BOARD}").json()["rows"]) for server in (one, other)]
             assert rows == [turn % 2] * 2
         assert client.get(f"{one.url}{HIDDEN}").json()["rows"] == []
         with database.read() as session:
             phase = cup.phase(session, "own").id
-        ranking.rank(database, phase)
-        cup.do(lambda session: organising.publish_board(session, cup.phase(session, "own"), actor=TEST))
+        ranking.update_ranks(database, phase)
+        cup.do(lambda session: moderation.publish_board(session, cup.phase(session, "own"), actor=TEST))
         assert [row["team"] for row in client.get(f"{other.url}{HIDDEN}").json()["rows"]] == ["Ants"]
 
 
@@ -80,7 +83,7 @@ def test_many_readers_while_the_board_changes_see_versions_that_only_grow(settin
         for reader in readers:
             reader.start()
         for turn in range(30):
-            verb = organising.hide if turn % 2 == 0 else organising.show
+            verb = moderation.hide_submission if turn % 2 == 0 else moderation.show_submission
             cup.do(lambda session: verb(session, shown, actor=TEST, reason="to see"))  # noqa: B023
         stop.set()
         for reader in readers:
@@ -94,9 +97,9 @@ def test_organisers_and_monitors_on_both_databases(settings, database: Database)
     done = cup.complete(ants, METRICS)
 
     def organiser(session) -> str:
-        olga = users.create_user(session, "olga", actor=TEST)
-        users.make_organiser(session, olga, actor=TEST)
-        return issue(session, olga, "t", actor=TEST, scopes=EVERYTHING).secret
+        olga = accounts.create_user(session, "olga", actor=TEST)
+        accounts.grant_organiser(session, olga, actor=TEST)
+        return issue_token(session, olga, "t", actor=TEST, scopes=ALL_SCOPES).secret
 
     headers = {"Authorization": f"Bearer {cup.do(organiser)}"}
     with (
@@ -137,11 +140,11 @@ def test_provisional_ranks_and_history_are_among_all_teams(database: Database) -
         cup.complete(team, {**dict.fromkeys(METRICS, value), "ne": 1.0})
     with database.read() as session:
         phase = cup.phase(session)
-        (row,) = boards.leaderboard(session, phase, Viewer(team_id=ants)).rows
+        (row,) = leaderboard.build_board(session, phase, Viewer(team_id=ants)).rows
         assert (row.rank, row.team) == (2, "Ants")
-        (line,) = board_history.history(session, phase, Viewer(team_id=ants))
+        (line,) = ranking.build_team_histories(session, phase, Viewer(team_id=ants))
         assert [point.score for point in line.points] == pytest.approx([0.2, 0.5])
         assert [step.rank for step in line.ranks] == [1, 2]
-        assert board_history.history(session, phase) == []
-        assert figures.figures(session).jobs_running == 0
+        assert ranking.build_team_histories(session, phase) == []
+        assert gauges.read_gauges(session).jobs_running == 0
         assert session.get_one(Team, ants).name == "Ants"

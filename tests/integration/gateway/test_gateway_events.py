@@ -10,8 +10,10 @@ from uuid import UUID
 import httpx
 import pytest
 
-from nav_eval_gateway.streaming import Told, last_event_id
-from nav_eval_store import organising, submissions, work
+from nav_eval_gateway.server_sent_events import ServerSentEvent, parse_last_event_id
+from nav_eval_store.competitions import moderation
+from nav_eval_store.submissions import creation
+from nav_eval_store.work import jobs
 from support.challenge import TEST, Challenge
 from support.gateway import Server
 
@@ -62,7 +64,7 @@ def test_a_life_from_the_queue_to_the_score(gateway: Server, cup: Challenge, tea
     path = f"/submissions/{submission}/events"
     thread = threading.Thread(target=lambda: heard.extend(listen(team, path, until=is_done)))
     thread.start()
-    while not heard and not gateway.app.state.services.hub._watchers:
+    while not heard and not gateway.app.state.services.events._subscriptions:
         time.sleep(0.01)
     cup.run(submission)
     thread.join(timeout=20)
@@ -98,11 +100,11 @@ def test_one_who_comes_back_hears_all_that_was_missed(cup: Challenge, team: http
 
 
 def test_a_failure_says_why_and_what_to_do(cup: Challenge, team: httpx.Client) -> None:
-    from nav_eval_store.causes import Cause
+    from nav_eval.records.results import Cause
 
     submission = cup.submit(team_id(team))
     lease = cup.claim_of(submission)
-    cup.do(lambda session: work.fail(session, lease, Cause.IMAGE_INVALID, "two images in the archive"))
+    cup.do(lambda session: jobs.fail_job(session, lease, Cause.IMAGE_INVALID, "two images in the archive"))
     heard = listen(team, f"/submissions/{submission}/events", until=is_done)
     assert heard[-1][2]["cause"] == "image_invalid"
     assert heard[-1][2]["message"] == "two images in the archive"
@@ -128,15 +130,15 @@ def test_a_competition_tells_everybody_what_is_public_and_teams_what_is_theirs(
 ) -> None:
     path = "/competitions/cup/events"
     with gateway.database.read() as session:
-        from nav_eval_store import events
+        from nav_eval_store.notifications import events
 
-        before = str(events.latest_id(session))
+        before = str(events.get_latest_id(session))
     mine = cup.complete(team_id(team))
     with gateway.captain(f"sse-{os.urandom(4).hex()}") as other:
         theirs = cup.start(team_id(other))
-        cup.do(lambda session: submissions.cancel(session, theirs, actor=TEST, reason="done"))
-        cup.do(lambda s: organising.pause_phase(s, cup.phase(s), actor=TEST, reason="lunch"))
-        cup.do(lambda s: organising.resume_phase(s, cup.phase(s), actor=TEST))
+        cup.do(lambda session: creation.cancel_open_submission(session, theirs, actor=TEST, reason="done"))
+        cup.do(lambda s: moderation.pause_phase(s, cup.phase(s), actor=TEST, reason="lunch"))
+        cup.do(lambda s: moderation.resume_phase(s, cup.phase(s), actor=TEST))
         organiser = gateway.client(gateway.user("sse-organiser", organiser=True))
 
         def subjects(client: httpx.Client) -> set[str]:
@@ -160,9 +162,9 @@ def test_a_competition_tells_everybody_what_is_public_and_teams_what_is_theirs(
     [("17", 17), (" 17 ", 17), ("", None), (None, None), ("-1", None), ("x", None), ("9" * 30, None), ("١٢", None)],
 )
 def test_only_our_numbers_are_taken_for_ids(text: str | None, number: int | None) -> None:
-    assert last_event_id(text) == number
+    assert parse_last_event_id(text) == number
 
 
 def test_no_text_breaks_out_of_its_event() -> None:
-    encoded = Told("log", {"text": "a\n\nevent: done\ndata: {}"}, 3).encode()
+    encoded = ServerSentEvent("log", {"text": "a\n\nevent: done\ndata: {}"}, 3).encode()
     assert encoded.count(b"\n") == 4

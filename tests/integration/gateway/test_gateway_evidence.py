@@ -8,10 +8,14 @@ from uuid import UUID
 import httpx
 import pytest
 
-from nav_eval_gateway.downloads import Span, wanted_span
+from nav_eval.records.results import ResultLine
 from nav_eval_gateway.errors import BadRange
-from nav_eval_store import organising, places, teams, work
+from nav_eval_gateway.responses import ByteRange, parse_range
+from nav_eval_store import blob_keys
+from nav_eval_store.competitions import moderation
 from nav_eval_store.models import Team
+from nav_eval_store.people import teams
+from nav_eval_store.work import jobs, workers
 from support.challenge import EPISODES, GENEROUS, METRICS, Challenge, competition_config, jobs_of, line
 from support.gateway import Server
 
@@ -38,19 +42,19 @@ class Run:
     def play(self) -> None:
         """All episodes, with what workers leave behind; then the scores."""
         blobs = self.server.settings.store.open_blobs()
-        blobs.put(places.agent_log(self.id), b"loading weights\x1b[2J\n")
+        blobs.put(blob_keys.make_agent_log_key(self.id), b"loading weights\x1b[2J\n")
         lease = self.cup.claim_of(self.id)
         for episode in EPISODES:
             whole = line(episode, METRICS, **SECRETS, **STEPS)
-            key = blobs.put(places.replay(self.id, episode), whole).key
-            blobs.put(places.episode_log(self.id, episode), f"episode {episode} done".encode())
+            key = blobs.put(blob_keys.make_replay_key(self.id, episode), whole).key
+            blobs.put(blob_keys.make_episode_log_key(self.id, episode), f"episode {episode} done".encode())
             with self.cup.database.begin() as session:
-                work.record_episode(session, lease, whole, replay_key=key)
-        self.cup.do(lambda session: work.finish_shard(session, lease))
+                jobs.record_episode(session, lease, ResultLine.from_bytes(whole), replay_key=key)
+        self.cup.do(lambda session: jobs.finish_shard(session, lease))
         self.cup.score(self.id)
-        blobs.put(places.artifact(self.id, "map.png"), bytes(range(100)))
-        blobs.put(places.artifact(self.id, "evil page.html"), b"<script>alert(1)</script>")
-        blobs.put(places.artifact(self.id, "report.json"), b"{}")
+        blobs.put(blob_keys.make_artifact_key(self.id, "map.png"), bytes(range(100)))
+        blobs.put(blob_keys.make_artifact_key(self.id, "evil page.html"), b"<script>alert(1)</script>")
+        blobs.put(blob_keys.make_artifact_key(self.id, "report.json"), b"{}")
 
     def close(self) -> None:
         for client in (self.team, self.stranger, self.anybody, self.organiser):
@@ -132,12 +136,12 @@ def test_an_agent_that_answers_is_not_told_where_it_was(run: Run) -> None:
     """Of localization, the trajectory is the truth that was asked for."""
     answered = {"episode_id": "a", "trajectory": [[1, 2, 3]], "actions": [{"action": "answer", "poses": [[0] * 7]}]}
     blobs = run.server.settings.store.open_blobs()
-    before = blobs.get(places.replay(run.id, "a"))
-    blobs.put(places.replay(run.id, "a"), json.dumps(answered).encode())
+    before = blobs.get(blob_keys.make_replay_key(run.id, "a"))
+    blobs.put(blob_keys.make_replay_key(run.id, "a"), json.dumps(answered).encode())
     seen = run.team.get(f"{run.path}/episodes/a/replay").json()
     assert (seen["actions"], "trajectory" in seen) == (answered["actions"], False)
     assert run.organiser.get(f"{run.path}/episodes/a/replay").json()["trajectory"] == [[1, 2, 3]]
-    blobs.put(places.replay(run.id, "a"), before)
+    blobs.put(blob_keys.make_replay_key(run.id, "a"), before)
 
 
 def test_logs_are_text_within_their_budget(run: Run) -> None:
@@ -148,7 +152,7 @@ def test_logs_are_text_within_their_budget(run: Run) -> None:
     assert run.team.get(f"{run.path}/logs", params={"episode": "b"}).text == "episode b done\n"
     assert run.team.get(f"{run.path}/logs", params={"episode": "../../x"}).status_code == 404
     assert run.stranger.get(f"{run.path}/logs").status_code == 403
-    run.server.settings.store.open_blobs().put(places.episode_log(run.id, "c"), b"x" * 5000)
+    run.server.settings.store.open_blobs().put(blob_keys.make_episode_log_key(run.id, "c"), b"x" * 5000)
     assert len(run.team.get(f"{run.path}/logs", params={"episode": "c"}).text) == 1025
 
 
@@ -194,17 +198,19 @@ def test_parts_of_files(run: Run, header: str | None, status: int, body: bytes |
 
 
 def test_the_last_bytes_of_an_empty_file_do_not_exist() -> None:
-    assert wanted_span("bytes=0-0", 1) == Span(0, 1)
+    assert parse_range("bytes=0-0", 1) == ByteRange(0, 1)
     with pytest.raises(BadRange):
-        wanted_span("bytes=-0", 10)
+        parse_range("bytes=-0", 10)
     with pytest.raises(BadRange):
-        wanted_span("bytes=-5", 0)
+        parse_range("bytes=-5", 0)
 
 
 def test_a_rerun_costs_the_team_a_slot_and_the_organiser_none(run: Run) -> None:
     def used() -> int:
         return int(run.team.get(f"/teams/{run.team_id}/quota").json()[0]["used_total"])
 
+    with run.cup.database.begin() as session:
+        workers.register_worker(session, "idle", host="h", version="1", slots=1000)
     before = used()
     again = run.team.post(f"{run.path}/rerun").json()
     assert (again["rerun_of"], again["status"], used()) == (str(run.id), "validating", before + 1)
@@ -236,12 +242,12 @@ def test_scores_stay_with_the_organiser_where_the_phase_says_so(gateway: Server,
 
 
 def test_a_disqualified_team_leaves_the_public_eye(cup: Challenge, run: Run) -> None:
-    change = {"actor": work.system_actor("test"), "reason": "two accounts"}
+    change = {"actor": jobs.make_system_actor("test"), "reason": "two accounts"}
     assert run.anybody.get(run.path).status_code == 200
-    cup.do(lambda s: organising.disqualify_team(s, s.get_one(Team, run.team_id), **change))
+    cup.do(lambda s: moderation.disqualify_team(s, s.get_one(Team, run.team_id), **change))
     assert run.anybody.get(run.path).status_code == 404
     assert run.team.get(run.path).status_code == 200
-    cup.do(lambda s: organising.reinstate_team(s, s.get_one(Team, run.team_id), **change))
+    cup.do(lambda s: moderation.reinstate_team(s, s.get_one(Team, run.team_id), **change))
     assert run.anybody.get(run.path).status_code == 200
 
 
@@ -252,6 +258,6 @@ def test_a_removed_member_sees_nothing_more(gateway: Server, run: Run) -> None:
         assert guest.get(f"{run.path}/logs").status_code == 200
         with gateway.database.begin() as session:
             team = session.get_one(Team, run.team_id)
-            user = next(member.user for member in teams.members(session, team) if member.user.name == "guest")
-            teams.remove_member(session, team, user, actor=work.system_actor("test"))
+            user = next(member.user for member in teams.list_members(session, team) if member.user.name == "guest")
+            teams.remove_member(session, team, user, actor=jobs.make_system_actor("test"))
         assert guest.get(f"{run.path}/logs").status_code == 403

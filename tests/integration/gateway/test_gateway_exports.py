@@ -10,10 +10,14 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
-from nav_eval_gateway.archives import zipped
-from nav_eval_store import organising, work
-from nav_eval_store.export import ExportFile
+from nav_eval.records.results import ResultLine
+from nav_eval_gateway.responses import stream_zip
+from nav_eval_store.competitions import moderation
+from nav_eval_store.competitions.export import ExportFile
+from nav_eval_store.models import EpisodeRow
+from nav_eval_store.work import jobs
 from support.challenge import EPISODES, GENEROUS, TEST, Challenge, competition_config
 from support.gateway import Server, gateway_settings, serving
 
@@ -49,6 +53,10 @@ def outcome(episode: str, *, good: bool) -> dict:
     }
 
 
+def encode_line(result: dict) -> ResultLine:
+    return ResultLine.from_bytes(json.dumps(result).encode())
+
+
 class World:
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -61,16 +69,16 @@ class World:
         self.team = cup.team("Ants")
         self.shown = {phase: self.play(phase) for phase in ("dev", "quiet", "secret")}
         self.hidden = self.play("dev")
-        cup.do(lambda s: organising.hide(s, self.hidden, actor=TEST, reason="for now"))
+        cup.do(lambda s: moderation.hide_submission(s, self.hidden, actor=TEST, reason="for now"))
         self.olga = server.client(server.user("olga", organiser=True))
 
     def play(self, phase: str):
         submission = self.cup.queue(self.team, phase=phase)
         lease = self.cup.claim_of(submission)
         with self.server.database.begin() as session:
-            for episode in work.unfinished(session, lease.job_id):
-                work.record_episode(session, lease, json.dumps(outcome(episode, good=episode != "a")).encode())
-        self.cup.do(lambda s: work.finish_shard(s, lease))
+            for episode in jobs.list_unfinished_episodes(session, lease.job_id):
+                jobs.record_episode(session, lease, encode_line(outcome(episode, good=episode != "a")))
+        self.cup.do(lambda s: jobs.finish_shard(s, lease))
         self.cup.score(submission)
         return submission
 
@@ -138,9 +146,9 @@ def test_results_are_made_again_only_when_a_board_has_changed(world: World) -> N
     known = {"If-None-Match": first.headers["etag"]}
     assert anybody.get("/competitions/cup/results", headers=known).status_code == 304
     assert anybody.get("/competitions/cup/results").content == first.content
-    world.cup.do(lambda s: organising.show(s, world.hidden, actor=TEST, reason="fine"))
+    world.cup.do(lambda s: moderation.show_submission(s, world.hidden, actor=TEST, reason="fine"))
     later = anybody.get("/competitions/cup/results", headers=known)
-    world.cup.do(lambda s: organising.hide(s, world.hidden, actor=TEST, reason="for now"))
+    world.cup.do(lambda s: moderation.hide_submission(s, world.hidden, actor=TEST, reason="for now"))
     assert later.status_code == 200
     assert later.content != first.content
 
@@ -162,16 +170,13 @@ def test_breakdown_by_what_the_caller_may_know(world: World) -> None:
 
 
 def test_a_result_of_a_form_that_we_do_not_know_is_refused_in_a_sentence(world: World) -> None:
-    odd = world.cup.queue(world.team)
-    lease = world.cup.claim_of(odd)
-    with world.server.database.begin() as session:
-        for episode in work.unfinished(session, lease.job_id):
-            result = {**outcome(episode, good=True), "subtasks": "many"}
-            work.record_episode(session, lease, json.dumps(result).encode())
-    world.cup.do(lambda s: work.finish_shard(s, lease))
-    world.cup.score(odd)
+    odd = world.play("dev")
+    with world.server.database.begin() as session:  # as another version might have written it
+        rows = session.scalars(select(EpisodeRow).where(EpisodeRow.submission_id == odd))
+        for row in rows:
+            row.outcome = json.dumps({**outcome(row.episode_id, good=True), "subtasks": "many"})
     answer = world.olga.get(f"/submissions/{odd}/breakdown")
-    world.cup.do(lambda s: organising.hide(s, odd, actor=TEST, reason="odd"))
+    world.cup.do(lambda s: moderation.hide_submission(s, odd, actor=TEST, reason="odd"))
     assert (answer.status_code, "another form" in answer.json()["detail"]) == (409, True)
 
 
@@ -183,7 +188,7 @@ def test_an_archive_is_sent_while_it_is_made() -> None:
             made.append(number)
             yield random.Random(number).randbytes(50_000)
 
-    stream = zipped([ExportFile("many", chunks()), ExportFile("empty", []), ExportFile("näme.txt", [b"x"])])
+    stream = stream_zip([ExportFile("many", chunks()), ExportFile("empty", []), ExportFile("näme.txt", [b"x"])])
     first = next(stream)
     assert len(made) < 100, "the first piece comes before the last chunk was asked for"
     whole = zipfile.ZipFile(io.BytesIO(first + b"".join(stream)))

@@ -17,9 +17,10 @@ from tusclient.client import TusClient
 from tusclient.exceptions import TusCommunicationError
 from tusclient.uploader import Uploader
 
-from nav_eval_store import recovery, uploads
-from nav_eval_store.messages import Broker
 from nav_eval_store.models import LedgerEntry
+from nav_eval_store.uploads import records
+from nav_eval_store.work import recovery
+from nav_eval_store.work.broker import Broker
 from support.challenge import Challenge, competition_config
 from support.gateway import API, Server, gateway_settings, server_process, serving
 from support.postgres import PostgresServer
@@ -196,7 +197,9 @@ def test_an_upload_that_was_complete_when_the_server_died_is_finished_by_asking(
         body = {"competition": "cup", "phase": "dev", "sha256": sha256, "size": len(data)}
         submission = captain.post("/submissions", json=body).json()["id"]
         with narrow.database.begin() as session:
-            upload = uploads.create(session, UUID(submission), actor=recovery.RECOVER, length=len(data), sha256=sha256)
+            upload = records.create_upload(
+                session, UUID(submission), actor=recovery.RECOVER, length=len(data), sha256=sha256
+            )
         with narrow.settings.store.open_blobs().append(upload.key, 0) as out:
             out.write(data)
         answer = captain.head(f"/uploads/{upload.id}", headers=V)

@@ -7,10 +7,12 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from nav_eval_store import migrate, workers
-from nav_eval_store.messages import Broker
+from nav_eval_store.migrations import runner
+from nav_eval_store.work import workers
+from nav_eval_store.work.broker import Broker
 from support.challenge import Challenge
 from support.gateway import Server, gateway_settings, serving
+from support.paths import ROOT
 
 pytestmark = pytest.mark.integration
 
@@ -42,7 +44,7 @@ def test_it_says_what_is_missing(tmp_path) -> None:
     settings = gateway_settings(tmp_path)
     settings = replace(settings, broker=Broker("redis://:secret@127.0.0.1:1/0"))
     with serving(settings) as server:
-        migrate.downgrade(server.database, "-1")
+        runner.downgrade(server.database, "-1")
         (tmp_path / "blobs").rmdir()
         (tmp_path / "blobs").write_text("not a folder")
         answer = get(server, "/readyz")
@@ -80,7 +82,7 @@ def test_requests_are_counted_by_route_and_never_by_id(server: Server) -> None:
 def test_the_store_is_in_the_figures(tmp_path) -> None:
     with serving(gateway_settings(tmp_path)) as server:
         cup = Challenge(server.database)
-        cup.do(lambda s: workers.register(s, "w1", host="h", version="1", slots=3))
+        cup.do(lambda s: workers.register_worker(s, "w1", host="h", version="1", slots=3))
         queued = cup.queue(cup.team("Ants"))
         cup.claim_of(queued)
         cup.submit(cup.team("Bees"))
@@ -114,9 +116,8 @@ def test_metrics_may_need_a_token(tmp_path) -> None:
 
 
 def test_every_series_is_explained(server: Server) -> None:
-    from pathlib import Path
 
-    page = (Path(__file__).resolve().parents[3] / "docs/operations.md").read_text()
+    page = (ROOT / "docs/operations.md").read_text()
     names = set(re.findall(r"^# HELP (\S+)", get(server, "/metrics").text, flags=re.M))
     assert names
     assert {name for name in names if f"`{name}" not in page and not name.endswith("_created")} == set()

@@ -212,12 +212,12 @@ def test_an_upload_that_falls_silent_keeps_what_came(hardened: Server, captain: 
 def test_what_the_server_says_when_it_breaks_says_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from nav_eval_store import competitions
+    from nav_eval_store.competitions import configuration
 
     def broken(_: object) -> None:
         raise ZeroDivisionError("the password is swordfish")
 
-    monkeypatch.setattr(competitions, "listing", broken)
+    monkeypatch.setattr(configuration, "list_competitions", broken)
     with serving(gateway_settings(tmp_path)) as server, server.client() as anybody:
         answer = anybody.get("/competitions")
     assert answer.status_code == 500

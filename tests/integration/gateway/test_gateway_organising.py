@@ -4,8 +4,8 @@ from uuid import uuid4
 
 import pytest
 
-from nav_eval_store import workers
-from nav_eval_store.lifecycle import State
+from nav_eval_store.submissions.lifecycle import SubmissionState
+from nav_eval_store.work import workers
 from support.challenge import GENEROUS, METRICS, Challenge, competition_config
 from support.gateway import Server, gateway_settings, serving
 
@@ -138,7 +138,7 @@ def key_of(text: str):
 def test_baselines_are_run_once(world: World) -> None:
     (started,) = world.post(f"{PHASE}/baselines", WHY, status=202)["submissions"]
     assert world.post(f"{PHASE}/baselines", WHY, status=202)["submissions"] == []
-    assert world.cup.get(key_of(started)).state is State.VALIDATING
+    assert world.cup.get(key_of(started)).state is SubmissionState.VALIDATING
     assert world.last_line(action="phase.baselines")["reason"] == "because we can"
     world.post(f"/submissions/{started}/stop", WHY)
 
@@ -158,7 +158,9 @@ def test_a_team_is_disqualified_and_reinstated(world: World) -> None:
 
 
 def test_workers_are_listed_drained_and_let_go_on(world: World) -> None:
-    world.cup.do(lambda s: workers.register(s, "gpu-1", host="node-7", version="1", slots=2, abilities={"gpu": 1}))
+    world.cup.do(
+        lambda s: workers.register_worker(s, "gpu-1", host="node-7", version="1", slots=2, abilities={"gpu": 1})
+    )
     waiting = world.cup.submit(world.team)
     lease = world.cup.claim_of(waiting, worker="gpu-1")
     (worker,) = world.olga.get("/workers").json()
@@ -177,6 +179,8 @@ def test_workers_are_listed_drained_and_let_go_on(world: World) -> None:
 
 
 def test_the_log_comes_in_pages_and_can_be_searched(world: World) -> None:
+    for verb in ("pause", "resume") * 2:
+        world.post(f"{PHASE}/{verb}", WHY)
     seen, cursor = [], None
     while True:
         page = world.olga.get("/competitions/cup/audit", params={"limit": 7, **({"cursor": cursor} if cursor else {})})
@@ -207,21 +211,22 @@ def test_every_deed_needs_a_reason(world: World, reason: str | None) -> None:
 
 def test_an_organiser_of_another_competition_is_nobody_here(world: World) -> None:
     from nav_eval.config import CompetitionConfig
-    from nav_eval_store import competitions, users
+    from nav_eval_store.competitions import configuration
+    from nav_eval_store.people import accounts
     from support.challenge import TEST, benchmark
 
     config = {"name": "other", "title": "Other", "phases": [{"name": "dev", "benchmark": "demo_lh_vln"}]}
 
     def make(session) -> None:
         parsed = CompetitionConfig.model_validate(config)
-        other = competitions.apply(session, parsed, actor=TEST, benchmark_of=benchmark).competition
-        user = users.create_user(session, "otto", actor=TEST)
-        users.make_organiser(session, user, actor=TEST, competition=other)
+        other = configuration.apply(session, parsed, actor=TEST, benchmark_of=benchmark).competition
+        user = accounts.create_user(session, "otto", actor=TEST)
+        accounts.grant_organiser(session, user, actor=TEST, competition=other)
 
     world.cup.do(make)
-    from nav_eval_store.tokens import EVERYTHING
+    from nav_eval_store.people.accounts import ALL_SCOPES
 
-    otto = world.server.client(world.server.user("otto", scopes=EVERYTHING))
+    otto = world.server.client(world.server.user("otto", scopes=ALL_SCOPES))
     assert otto.post("/competitions/other/phases/dev/pause", json=WHY).status_code == 200
     assert otto.post(f"{PHASE}/pause", json=WHY).status_code == 403
     assert otto.post(f"/teams/{world.team}/disqualify", json=WHY).status_code == 404

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nav_eval_store.tokens import Scope
+from nav_eval_store.people.accounts import Scope
 from support.challenge import Challenge
 from support.gateway import PASSWORD, Server
 

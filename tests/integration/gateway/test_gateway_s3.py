@@ -12,7 +12,7 @@ from uuid import UUID
 import httpx
 import pytest
 
-from nav_eval_store import places
+from nav_eval_store import blob_keys
 from support.challenge import GENEROUS, Challenge, competition_config
 from support.gateway import API, Server, gateway_settings, serving
 
@@ -82,7 +82,7 @@ def test_an_upload_in_pieces_with_a_cut_and_a_wrong_one(server: Server) -> None:
         blobs = server.settings.store.open_blobs()
         assert blobs.size(f"images/{sha256}") == len(data)
         assert list(blobs.list("uploads")) == []
-        blobs.put(places.artifact(UUID(submission), "map.png"), bytes(range(100)))
+        blobs.put(blob_keys.make_artifact_key(UUID(submission), "map.png"), bytes(range(100)))
         (listed,) = team.get(f"/submissions/{submission}/artifacts").json()["items"]
         part = team.get(listed["url"].removeprefix(API), headers={"Range": "bytes=10-19"})
         assert (part.status_code, part.content) == (206, bytes(range(10, 20)))

@@ -8,12 +8,13 @@ from uuid import UUID
 
 import pytest
 
-from nav_eval_sdk import cli, credentials
+from nav_eval.records.results import Cause
+from nav_eval_sdk import cli, http_client
 from nav_eval_sdk.client import ChallengeClient
-from nav_eval_sdk.submitting import submit, verdict, watch
-from nav_eval_sdk.web import ServerError
-from nav_eval_store import places, work
-from nav_eval_store.causes import Cause
+from nav_eval_sdk.http_client import ServerError
+from nav_eval_sdk.submission import format_verdict, submit, watch
+from nav_eval_store import blob_keys
+from nav_eval_store.work import jobs
 from support.challenge import Challenge
 from support.gateway import Server
 
@@ -60,12 +61,12 @@ def test_submit_watch_logs(gateway: Server, cup: Challenge, token: str, archive:
     ended = watch(client, submission.submission_id)
     worker.join()
     assert ended.status == "completed"
-    assert "tar 0.5000" in verdict(ended)
+    assert "tar 0.5000" in format_verdict(ended)
     said = capsys.readouterr().err
     assert "the agent answers (1.5 s)" in said
     assert "completed" in said
 
-    gateway.settings.store.open_blobs().put(places.agent_log(number), "Läuft\n".encode())
+    gateway.settings.store.open_blobs().put(blob_keys.make_agent_log_key(number), "Läuft\n".encode())
     assert list(client.logs(submission.submission_id)) == ["Läuft"]
     assert list(client.logs(submission.submission_id, episode="a")) == []
 
@@ -78,11 +79,11 @@ def test_the_commands(gateway: Server, cup: Challenge, token: str, archive: Path
         return int(ended.value.code or 0)
 
     assert run("login", gateway.url, "--token", token) == 0
-    assert credentials.load().token == token
+    assert http_client.load_credentials().token == token
     assert run("submit", str(archive), "--competition", "cup", "--phase", "dev", "--name", "v1") == 0
     submission = capsys.readouterr().out.split()[-1]
     lease = cup.claim_of(UUID(submission))
-    cup.do(lambda session: work.fail(session, lease, Cause.IMAGE_INVALID, "two images"))
+    cup.do(lambda session: jobs.fail_job(session, lease, Cause.IMAGE_INVALID, "two images"))
     assert run("watch", submission) == 1
     assert "failed: image_invalid: two images: Build for linux/amd64" in capsys.readouterr().out
     assert run("logs", submission) == 0
@@ -97,22 +98,22 @@ def test_an_interrupted_submit_goes_on_even_without_its_memory(
     gateway: Server, token: str, archive: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = ChallengeClient(gateway.url, token)
-    from nav_eval_sdk import tus
+    from nav_eval_sdk import client as upload
 
     sent: list[int] = []
-    send = tus.Upload._send
+    send = upload.Upload._send
 
-    def cut(self: tus.Upload, location: str, offset: int, data: bytes) -> int:
+    def cut(self: upload.Upload, location: str, offset: int, data: bytes) -> int:
         if len(sent) == 2:
             raise KeyboardInterrupt
         sent.append(offset)
         return send(self, location, offset, data)
 
-    monkeypatch.setattr(tus.Upload, "_send", cut)
+    monkeypatch.setattr(upload.Upload, "_send", cut)
     with pytest.raises(KeyboardInterrupt):
         submit(client, str(archive), competition="cup", phase="dev")
-    monkeypatch.setattr(tus.Upload, "_send", send)
-    (credentials.cache_dir() / "uploads.json").unlink()
+    monkeypatch.setattr(upload.Upload, "_send", send)
+    (http_client.get_cache_dir() / "uploads.json").unlink()
     again = submit(client, str(archive), competition="cup", phase="dev")
     found = client.submission(again.submission_id)
     assert found.status == "validating"

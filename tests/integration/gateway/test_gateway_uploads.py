@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from nav_eval_store.work import workers
 from support.challenge import Challenge, jobs_of
 from support.gateway import API, Server
 
@@ -123,6 +124,8 @@ def submission_id(text: str) -> object:
 
 
 def test_the_workers_are_told_by_the_broker(team: Team, gateway: Server) -> None:
+    with gateway.database.begin() as session:
+        workers.register_worker(session, "idle", host="h", version="1", slots=1000)
     data = os.urandom(10)
     _, location = team.upload(data)
     folder = Path(gateway.settings.broker.folder or "") / "queue"

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from nav_eval_store import sending
+from nav_eval_store.notifications import sender
 from support.challenge import Challenge
 from support.gateway import Server
+from support.paths import ROOT
 
 pytestmark = pytest.mark.integration
 
@@ -91,15 +92,14 @@ def test_organisers_hear_of_all_teams(gateway: Server, cup: Challenge, captain: 
 
 def test_a_receiver_checks_what_the_documentation_says(captain: httpx.Client) -> None:
     """The sample in docs/api.md, run as it stands there."""
-    from pathlib import Path
 
-    text = (Path(__file__).resolve().parents[3] / "docs" / "api.md").read_text()
+    text = (ROOT / "docs" / "api.md").read_text()
     sample = next(block for block in text.split("```python\n")[1:] if "def is_ours" in block).partition("```")[0]
     namespace: dict = {}
     exec(sample, namespace)
     from datetime import UTC, datetime
 
-    header = sending.signature("secret", b"{}", datetime.now(UTC))
+    header = sender.sign_body("secret", b"{}", datetime.now(UTC))
     assert namespace["is_ours"]("secret", b"{}", header)
     assert not namespace["is_ours"]("secret", b"{} ", header)
     assert not namespace["is_ours"]("secret", b"{}", header.replace("t=1", "t=2"))

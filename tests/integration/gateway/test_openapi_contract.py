@@ -25,9 +25,10 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from nav_eval_gateway import openapi
-from nav_eval_store import teams, tokens, uploads, users
 from nav_eval_store.models import Team
-from nav_eval_store.tokens import EVERYTHING, Scope
+from nav_eval_store.people import accounts, teams
+from nav_eval_store.people.accounts import ALL_SCOPES, Scope
+from nav_eval_store.uploads import records
 from support.challenge import METRICS, TEST, Challenge, competition_config
 from support.gateway import PASSWORD, Server, gateway_settings, serving
 
@@ -48,7 +49,7 @@ ENDLESS = r"/events$"
 
 schemathesis.serializer.alias("application/offset+octet-stream", "application/octet-stream")
 CONFIG = SchemathesisConfig.from_dict({"phases": {"coverage": {"enabled": False}, "stateful": {"enabled": False}}})
-SCHEMA = schemathesis.openapi.from_dict(openapi.current(), config=CONFIG).exclude(path_regex=ENDLESS)
+SCHEMA = schemathesis.openapi.from_dict(openapi.make_document(), config=CONFIG).exclude(path_regex=ENDLESS)
 
 
 class World:
@@ -63,18 +64,18 @@ class World:
         with server.database.read() as session:
             ants = session.get_one(Team, UUID(self.ids["team_id"])).id
         done, waiting, uploading = cup.complete(ants, METRICS), cup.submit(ants), cup.start(ants)
-        upload = cup.do(lambda session: uploads.create(session, uploading, actor=TEST, length=10).id)
+        upload = cup.do(lambda session: records.create_upload(session, uploading, actor=TEST, length=10).id)
         self.submissions = [str(done), str(waiting), str(uploading)]
         self.ids |= {"upload_id": str(upload), "competition": "cup", "phase": "dev", "user": "mem", "episode_id": "a"}
         self.metadata = f"submission_id {b64encode(str(uploading).encode()).decode()}"
 
     def _people(self, session) -> None:
         named = {
-            name: users.create_user(session, name, actor=TEST, password=PASSWORD) for name in ("mem", "cap", "olga")
+            name: accounts.create_user(session, name, actor=TEST, password=PASSWORD) for name in ("mem", "cap", "olga")
         }
-        users.make_organiser(session, named["olga"], actor=TEST)
+        accounts.grant_organiser(session, named["olga"], actor=TEST)
         ants = teams.create_team(session, self.cup.competition(session), "Ants", captain=named["cap"], actor=TEST)
-        teams.accept(session, teams.invite(session, ants, actor=TEST).secret, user=named["mem"], actor=TEST)
+        teams.accept_invitation(session, teams.invite(session, ants, actor=TEST).secret, user=named["mem"], actor=TEST)
         self.ids = {"team_id": str(ants.id)}
 
     def token(self, name: str) -> str:
@@ -88,8 +89,10 @@ class World:
 
     def _issued(self, name: str) -> str:
         def issue(session) -> str:
-            scopes = EVERYTHING if name == "olga" else (Scope.READ, Scope.SUBMIT, Scope.TEAM)
-            return tokens.issue(session, users.user_named(session, name), "t", actor=TEST, scopes=scopes).secret
+            scopes = ALL_SCOPES if name == "olga" else (Scope.READ, Scope.SUBMIT, Scope.TEAM)
+            return accounts.issue_token(
+                session, accounts.get_user(session, name), "t", actor=TEST, scopes=scopes
+            ).secret
 
         return self.server.database.run(issue)
 

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from nav_eval_sdk import cli
-from nav_eval_store.lifecycle import State
+from nav_eval_store.submissions.lifecycle import SubmissionState
 from support.challenge import Challenge
 from support.gateway import Server
 
@@ -61,7 +61,7 @@ def test_the_four_commands(
     assert run(init[1:]) == 0
     assert build == ["docker", "build", "-t", "my-agent", "my-agent"]
     assert (tmp_path / build[-1] / "Dockerfile").exists()
-    assert cli._parser().parse_args(check[1:]).target == build[3]
+    assert cli._make_parser().parse_args(check[1:]).target == build[3]
 
     with gateway.captain(f"sdk-{os.urandom(4).hex()}") as captain:
         token = captain.headers["authorization"].removeprefix("Bearer ")
@@ -75,4 +75,4 @@ def test_the_four_commands(
     assert submit[-1] == "--watch"
     assert run(submit[1:-1]) == 0  # what follows is watched in other tests
     submission = cup.get(UUID(capsys.readouterr().out.split()[-1]))
-    assert (submission.title, submission.state) == ("my-agent", State.VALIDATING)
+    assert (submission.title, submission.state) == ("my-agent", SubmissionState.VALIDATING)

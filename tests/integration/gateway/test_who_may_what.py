@@ -21,12 +21,17 @@ from fastapi.routing import iter_route_contexts
 
 from nav_eval.config import CompetitionConfig
 from nav_eval_gateway.app import create_app
-from nav_eval_gateway.pages.cookies import Cookies
-from nav_eval_store import competitions, deliveries, places, teams, tokens, uploads, users, work, workers
-from nav_eval_store.actors import user_actor
+from nav_eval_gateway.pages.sessions import Cookies
+from nav_eval_store import blob_keys
+from nav_eval_store.audit import make_user_actor
+from nav_eval_store.competitions import configuration
 from nav_eval_store.models import Team, TokenKind
-from nav_eval_store.tokens import EVERYTHING, Scope
-from support.challenge import METRICS, TEST, Challenge, benchmark, competition_config, line
+from nav_eval_store.notifications import webhooks
+from nav_eval_store.people import accounts, teams
+from nav_eval_store.people.accounts import ALL_SCOPES, Scope
+from nav_eval_store.uploads import records
+from nav_eval_store.work import jobs, workers
+from support.challenge import METRICS, TEST, Challenge, benchmark, competition_config, line, result
 from support.gateway import PASSWORD, gateway_settings
 
 pytestmark = pytest.mark.integration
@@ -269,35 +274,35 @@ class World:
 
         def people(session) -> None:
             config = CompetitionConfig.model_validate(other)
-            elsewhere = competitions.apply(session, config, actor=TEST, benchmark_of=benchmark).competition
+            elsewhere = configuration.apply(session, config, actor=TEST, benchmark_of=benchmark).competition
             for name in ("rex", "mem", "cap", "olga", "otto"):
-                users.create_user(session, name, actor=TEST, email=f"{name}@example.org", password=PASSWORD)
-            named = {name: users.user_named(session, name) for name in ("rex", "mem", "cap", "olga", "otto")}
-            users.make_organiser(session, named["olga"], actor=TEST)
-            users.make_organiser(session, named["otto"], actor=TEST, competition=elsewhere)
+                accounts.create_user(session, name, actor=TEST, email=f"{name}@example.org", password=PASSWORD)
+            named = {name: accounts.get_user(session, name) for name in ("rex", "mem", "cap", "olga", "otto")}
+            accounts.grant_organiser(session, named["olga"], actor=TEST)
+            accounts.grant_organiser(session, named["otto"], actor=TEST, competition=elsewhere)
             competition = cup.competition(session)
             ants = teams.create_team(session, competition, "Ants", captain=named["cap"], actor=TEST)
             teams.create_team(session, competition, "Bees", captain=named["rex"], actor=TEST)
             joining = teams.invite(session, ants, actor=TEST)
-            teams.accept(session, joining.secret, user=named["mem"], actor=TEST)
-            open_invitation = teams.invite(session, ants, actor=user_actor(named["cap"]))
+            teams.accept_invitation(session, joining.secret, user=named["mem"], actor=TEST)
+            open_invitation = teams.invite(session, ants, actor=make_user_actor(named["cap"]))
             self.answer_to[f"POST {V}/invitations/accept"] = {"secret": open_invitation.secret}
             self.ids |= {
                 "team_id": str(ants.id),
                 "invitation_id": str(open_invitation.invitation.id),
-                "webhook_id": str(deliveries.add_webhook(session, ants, "https://127.0.0.1/h", actor=TEST).id),
+                "webhook_id": str(webhooks.add_webhook(session, ants, "https://127.0.0.1/h", actor=TEST).id),
                 "competition_webhook": str(
-                    deliveries.add_webhook(session, competition, "https://127.0.0.1/h", actor=TEST).id
+                    webhooks.add_webhook(session, competition, "https://127.0.0.1/h", actor=TEST).id
                 ),
-                "token_id": str(tokens.issue(session, named["cap"], "spare", actor=TEST).token.id),
+                "token_id": str(accounts.issue_token(session, named["cap"], "spare", actor=TEST).token.id),
             }
             for role, name in zip(ROLES[1:], named, strict=True):
-                scopes = EVERYTHING if role in ("organiser", "elsewhere") else (Scope.READ, Scope.SUBMIT, Scope.TEAM)
-                self.tokens[role] = tokens.issue(session, named[name], "t", actor=TEST, scopes=scopes).secret
-                self.sessions[role] = tokens.issue(
-                    session, named[name], "browser", actor=TEST, scopes=EVERYTHING, kind=TokenKind.SESSION
+                scopes = ALL_SCOPES if role in ("organiser", "elsewhere") else (Scope.READ, Scope.SUBMIT, Scope.TEAM)
+                self.tokens[role] = accounts.issue_token(session, named[name], "t", actor=TEST, scopes=scopes).secret
+                self.sessions[role] = accounts.issue_token(
+                    session, named[name], "browser", actor=TEST, scopes=ALL_SCOPES, kind=TokenKind.SESSION
                 ).secret
-            workers.register(session, "w1", host="h", version="1")
+            workers.register_worker(session, "w1", host="h", version="1")
 
         cup.do(people)
         self._submit(cup)
@@ -318,17 +323,17 @@ class World:
         for submission in (first, second):
             lease = cup.claim_of(submission)
             with cup.database.begin() as session:
-                for episode in work.unfinished(session, lease.job_id):
-                    key = places.replay(submission, episode)
+                for episode in jobs.list_unfinished_episodes(session, lease.job_id):
+                    key = blob_keys.make_replay_key(submission, episode)
                     blobs.put(key, line(episode, METRICS, trajectory=[[0, 0, 0]], actions=["stop"]))
-                    work.record_episode(session, lease, line(episode, METRICS), replay_key=key)
-            cup.do(lambda s: work.finish_shard(s, lease))  # noqa: B023
+                    jobs.record_episode(session, lease, result(episode, METRICS), replay_key=key)
+            cup.do(lambda s: jobs.finish_shard(s, lease))  # noqa: B023
             cup.score(submission)
-        blobs.put(places.agent_log(first), b"hello")
-        blobs.put(places.artifact(first, "map.txt"), b"a map")
+        blobs.put(blob_keys.make_agent_log_key(first), b"hello")
+        blobs.put(blob_keys.make_artifact_key(first, "map.txt"), b"a map")
         starting, uploading = cup.start(ants, "final"), cup.start(ants, "final")
         with cup.database.begin() as session:
-            upload = uploads.create(session, uploading, actor=TEST, length=10).id
+            upload = records.create_upload(session, uploading, actor=TEST, length=10).id
         metadata = f"submission_id {b64encode(str(starting).encode()).decode()}"
         self.ids |= {"submission_id": str(first), "second": str(second), "upload_id": str(upload)}
         self.tus = {"Tus-Resumable": "1.0.0", "Upload-Metadata": metadata}
@@ -450,9 +455,10 @@ def _uuid(text: str):
 
 
 def _static_file() -> str:
-    from nav_eval_gateway.pages import assets
+    from nav_eval_gateway.pages import static_files
 
-    name = next(path.name for path in (Path(assets.__file__).parent / "static").iterdir() if path.suffix == ".css")
+    folder = Path(static_files.__file__).parent / "static"
+    name = next(path.name for path in folder.iterdir() if path.suffix == ".css")
     return f"/static/x/{name}"
 
 
@@ -554,8 +560,8 @@ def test_a_token_does_not_do_more_than_it_is_for(world: World) -> None:
 
     async def play() -> dict[str, int]:
         def narrow(session) -> str:
-            user = users.user_named(session, "olga")
-            return tokens.issue(session, user, "narrow", actor=TEST, scopes=[Scope.READ]).secret
+            user = accounts.get_user(session, "olga")
+            return accounts.issue_token(session, user, "narrow", actor=TEST, scopes=[Scope.READ]).secret
 
         answers = {}
         async with world.app.router.lifespan_context(world.app):

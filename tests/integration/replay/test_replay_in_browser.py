@@ -10,13 +10,13 @@ from typer.testing import CliRunner
 
 from nav_eval.cli import app
 from nav_eval.config import BenchmarkConfig
-from nav_eval.dataset.dataset import load_dataset
-from nav_eval.dataset.episode import Goal, GoalImage, Pose
-from nav_eval.dataset.request import DatasetRequest
-from nav_eval.dataset.writing import write_episodes
-from nav_eval.evaluation.orchestrator import EvaluationOrchestrator
-from nav_eval.evaluation.replay.page import write_page
-from nav_eval.evaluation.replay.studio import Studio
+from nav_eval.dataset.episode import Goal, GoalImage
+from nav_eval.dataset.formats.native import write_episodes
+from nav_eval.dataset.loader import DatasetRequest, load_dataset
+from nav_eval.orchestrator import EvaluationOrchestrator
+from nav_eval.records.geometry import Pose
+from nav_eval.replay.builder import Studio
+from nav_eval.replay.page import write_page
 
 pytestmark = [pytest.mark.integration, pytest.mark.browser, pytest.mark.slow]
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from nav_eval.config import BenchmarkConfig
 from nav_eval.evaluation.episodes import load_episodes
-from nav_eval.simulator.backends import open_simulator
+from nav_eval.simulator.base import open_simulator
 from nav_eval.simulator.base import SimulatorSetup
 
 benchmark = BenchmarkConfig.model_validate_json(sys.stdin.read())

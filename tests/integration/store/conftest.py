@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from nav_eval_store import migrate
-from nav_eval_store.clock import ManualClock
-from nav_eval_store.database import Database
+from nav_eval_store.database import Database, ManualClock
+from nav_eval_store.migrations import runner
 from nav_eval_store.models import Base
 from support.challenge import Challenge
 from support.postgres import PostgresServer, postgres_server
@@ -30,7 +29,7 @@ def postgres_url(postgres_server: PostgresServer) -> str:
     """A migrated database, to be emptied before each use."""
     url = postgres_server.create_database()
     database = Database(url)
-    migrate.upgrade(database)
+    runner.upgrade(database)
     database.dispose()
     return url
 
@@ -40,7 +39,7 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A migrated file, to be copied."""
     path = tmp_path_factory.mktemp("template") / "store.db"
     database = Database(f"sqlite:///{path}")
-    migrate.upgrade(database)
+    runner.upgrade(database)
     database.dispose()
     return path
 

@@ -6,24 +6,20 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from nav_eval_store import (
-    backup,
-    boards,
-    deliveries,
-    export,
-    migrate,
-    organising,
-    ranking,
-    submissions,
-    teams,
-    tokens,
-    work,
-)
+from nav_eval.records.results import ResultLine
+from nav_eval_store import backup
 from nav_eval_store.blobs import BlobStore
+from nav_eval_store.boards import leaderboard, ranking
+from nav_eval_store.competitions import export, moderation
 from nav_eval_store.database import Database
 from nav_eval_store.errors import BackupError
+from nav_eval_store.migrations import runner
 from nav_eval_store.models import AuditEvent, Base, Team
-from support.challenge import GENEROUS, TEST, Challenge, competition_config, line, user
+from nav_eval_store.notifications import webhooks
+from nav_eval_store.people import accounts, teams
+from nav_eval_store.submissions import queries
+from nav_eval_store.work import jobs
+from support.challenge import GENEROUS, TEST, Challenge, competition_config, line, result, user
 
 pytestmark = pytest.mark.integration
 
@@ -36,21 +32,21 @@ def lived_in(database: Database, blobs: BlobStore) -> Challenge:
         teams.rename_team(session, session.get_one(Team, blue), "Blue \u2603", actor=TEST)
     first = cup.complete(red, {"tar": 0.5, "isr": 0.25, "csr": 0.1, "cgt": 1 / 3})
     cup.complete(blue)
-    cup.do(lambda session: organising.hide(session, first, actor=TEST, reason="why not"))
+    cup.do(lambda session: moderation.hide_submission(session, first, actor=TEST, reason="why not"))
     running = cup.queue(red, shards=[["a", "b"], ["c", "d"]])
     lease = cup.claim_of(running)
-    cup.do(lambda session: work.record_episode(session, lease, line("a"), replay_key=f"replays/{running}/a.json"))
+    cup.do(lambda session: jobs.record_episode(session, lease, result("a"), replay_key=f"replays/{running}/a.json"))
     blobs.put(f"replays/{running}/a.json", line("a", actions=["stop"]))
     blobs.put("images/x", b"\x00\xff" * 1000)
     with database.begin() as session:
-        deliveries.add_webhook(session, session.get_one(Team, red), "https://example.org", actor=TEST)
-        tokens.issue(session, user(session, "ada"), "laptop", actor=TEST)
-        again = organising.reevaluate_all(session, cup.phase(session), actor=TEST, reason="to be sure")
+        webhooks.add_webhook(session, session.get_one(Team, red), "https://example.org", actor=TEST)
+        accounts.issue_token(session, user(session, "ada"), "laptop", actor=TEST)
+        again = moderation.reevaluate_all(session, cup.phase(session), actor=TEST, reason="to be sure")
         assert again
     cup.start(red)
     with database.read() as session:
         phase = cup.phase(session).id
-    ranking.rank(database, phase)
+    ranking.update_ranks(database, phase)
     return cup
 
 
@@ -66,15 +62,15 @@ def contents(database: Database) -> dict[str, list[object]]:
 def test_everything_comes_back(database, new_database, target: str, tmp_path: Path) -> None:
     blobs, other_blobs = BlobStore(tmp_path / "blobs"), BlobStore(tmp_path / "other")
     cup = lived_in(database, blobs)
-    written = backup.backup(database, blobs, tmp_path / "backup")
+    written = backup.write_backup(database, blobs, tmp_path / "backup")
     assert written.blobs == 2
     assert written.tables["submissions"].rows == 6
     other = new_database(target)
-    backup.restore(other, other_blobs, tmp_path / "backup")
+    backup.restore_backup(other, other_blobs, tmp_path / "backup")
     assert contents(other) == contents(database)
     assert {(b.key, b.size) for b in other_blobs.list()} == {(b.key, b.size) for b in blobs.list()}
     assert other_blobs.get("images/x") == b"\x00\xff" * 1000
-    assert migrate.differences(other) == []
+    assert runner.find_differences(other) == []
     life_goes_on(cup, other)
 
 
@@ -82,30 +78,30 @@ def life_goes_on(cup: Challenge, database: Database) -> None:
     """New rows follow the restored ones: numbers continue, leases hold, boards are the same."""
     cup.database = database
     with database.read() as session:
-        board = boards.leaderboard(session, cup.phase(session))
+        board = leaderboard.build_board(session, cup.phase(session))
         assert [row.team for row in board.rows] == ["Blue \u2603"]
         newest = session.scalars(select(AuditEvent.id).order_by(AuditEvent.id.desc())).first()
     green = cup.team("Green")
     cup.complete(green, {"tar": 1.0, "isr": 1.0, "csr": 1.0, "cgt": 1.0})
     with database.read() as session:
         assert (session.scalars(select(AuditEvent.id).order_by(AuditEvent.id.desc())).first() or 0) > (newest or 0)
-        assert boards.leaderboard(session, cup.phase(session)).rows[0].team == "Green"
+        assert leaderboard.build_board(session, cup.phase(session)).rows[0].team == "Green"
 
 
 def test_the_folder_is_for_its_owner_only(database, tmp_path: Path) -> None:
-    backup.backup(database, BlobStore(tmp_path / "blobs"), tmp_path / "backup")
+    backup.write_backup(database, BlobStore(tmp_path / "blobs"), tmp_path / "backup")
     assert (tmp_path / "backup").stat().st_mode & 0o077 == 0
 
 
 def test_a_database_in_use_is_not_overwritten(database, tmp_path: Path) -> None:
     blobs = BlobStore(tmp_path / "blobs")
     lived_in(database, blobs)
-    backup.backup(database, blobs, tmp_path / "backup")
+    backup.write_backup(database, blobs, tmp_path / "backup")
     before = contents(database)
     with pytest.raises(BackupError, match="in use"):
-        backup.restore(database, blobs, tmp_path / "backup")
+        backup.restore_backup(database, blobs, tmp_path / "backup")
     with pytest.raises(BackupError, match="not empty"):
-        backup.backup(database, blobs, tmp_path / "backup")
+        backup.write_backup(database, blobs, tmp_path / "backup")
     assert contents(database) == before
 
 
@@ -138,14 +134,14 @@ def damage_manifest(folder: Path) -> None:
 )
 def test_a_damaged_backup_changes_nothing(new_database, tmp_path: Path, damage, message: str) -> None:
     source, blobs = new_database("sqlite"), BlobStore(tmp_path / "blobs")
-    migrate.upgrade(source)
+    runner.upgrade(source)
     lived_in(source, blobs)
-    backup.backup(source, blobs, tmp_path / "backup")
+    backup.write_backup(source, blobs, tmp_path / "backup")
     damage(tmp_path / "backup")
     target = new_database("sqlite")
     with pytest.raises(BackupError, match=message):
-        backup.restore(target, blobs, tmp_path / "backup")
-    if migrate.current(target):
+        backup.restore_backup(target, blobs, tmp_path / "backup")
+    if runner.get_current_revision(target):
         assert all(not rows for rows in contents(target).values())
 
 
@@ -159,9 +155,9 @@ def test_a_competition_is_exported_with_every_number(database, tmp_path: Path) -
     lease = cup.claim_of(submission)
     whole = line("a", actions=["stop"], trajectory=[[0, 0, 0]])
     key = blobs.put(f"replays/{submission}/a.json", whole + b"\n").key
-    cup.do(lambda session: work.record_episode(session, lease, whole, replay_key=key))
+    cup.do(lambda session: jobs.record_episode(session, lease, ResultLine.from_bytes(whole), replay_key=key))
     cup.play(lease)
-    cup.do(lambda session: work.finish_shard(session, lease))
+    cup.do(lambda session: jobs.finish_shard(session, lease))
     cup.score(submission)
     with database.snapshot() as session:
         files = {
@@ -189,7 +185,7 @@ def test_a_competition_is_exported_with_every_number(database, tmp_path: Path) -
 def test_exported_episodes_give_the_same_scores(database, tmp_path: Path) -> None:
     """Anybody can recompute a row: the engine reads the exported lines and gets the board's numbers."""
     from nav_eval.evaluation.aggregation import FinalAggregator
-    from nav_eval.evaluation.results import EpisodeOutcome, read_results
+    from nav_eval.records.results import EpisodeOutcome, read_results
 
     cup = Challenge(database)
     values = {"a": 0.123456789, "b": 1 / 3, "c": 0.0, "d": 0.9}
@@ -198,7 +194,9 @@ def test_exported_episodes_give_the_same_scores(database, tmp_path: Path) -> Non
     )
     with database.snapshot() as session:
         files = {f.path: b"".join(f.chunks) for f in export.export_competition(session, cup.competition(session))}
-        expected = boards.scores_of(session, submissions.get(session, submission), boards.Audience.ORGANISER)
+        expected = leaderboard.read_scores(
+            session, queries.get_submission(session, submission), leaderboard.Audience.ORGANISER
+        )
     (tmp_path / "episodes.jsonl").write_bytes(files[f"episodes/{submission}.jsonl"])
     engine = FinalAggregator().aggregate(read_results(tmp_path / "episodes.jsonl", EpisodeOutcome)).metrics
     assert expected is not None

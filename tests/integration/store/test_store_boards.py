@@ -8,11 +8,14 @@ from uuid import UUID
 import pytest
 from sqlalchemy import select
 
-from nav_eval_store import boards, comparing, organising, ranking, scores, submissions, tables, teams, viewing
-from nav_eval_store.boards import Board
+from nav_eval_store.boards import leaderboard, ranking, scores
+from nav_eval_store.boards.leaderboard import Board
+from nav_eval_store.competitions import moderation, visibility
+from nav_eval_store.competitions.visibility import ANYBODY, ORGANISER, Viewer
 from nav_eval_store.errors import Conflict, StoreError
-from nav_eval_store.models import Entry, Phase, Submission, Team, TeamKind, Visibility
-from nav_eval_store.viewing import ANYBODY, ORGANISER, Viewer
+from nav_eval_store.models import BoardEntry, EntryVisibility, Phase, Submission, Team, TeamKind
+from nav_eval_store.people import teams
+from nav_eval_store.submissions import creation, queries
 from support.challenge import GENEROUS, TEST, Challenge, competition_config
 
 pytestmark = pytest.mark.integration
@@ -32,13 +35,13 @@ def noisy(mean: float, spread: float, turn: int = 0) -> Callable[[str], dict[str
 
 def board(cup: Challenge, viewer: Viewer = ANYBODY, phase: str = "dev") -> Board:
     with cup.database.read() as session:
-        return boards.leaderboard(session, cup.phase(session, phase), viewer)
+        return leaderboard.build_board(session, cup.phase(session, phase), viewer)
 
 
 def rank(cup: Challenge) -> None:
     with cup.database.read() as session:
         phase = cup.phase(session).id
-    assert ranking.rank(cup.database, phase)
+    assert ranking.update_ranks(cup.database, phase)
 
 
 def summary(found: Board) -> list[tuple[int | None, str, float]]:
@@ -117,7 +120,7 @@ def test_a_change_makes_ranks_provisional_until_they_are_computed(cup: Challenge
     cup.complete(red, worth(0.6))
     assert board(cup).provisional
     with cup.database.read() as session:
-        assert list(ranking.unranked_phases(session)) == [cup.phase(session).id]
+        assert list(ranking.list_unranked_phases(session)) == [cup.phase(session).id]
     rank(cup)
     version = board(cup).version
     rank(cup)
@@ -127,7 +130,7 @@ def test_a_change_makes_ranks_provisional_until_they_are_computed(cup: Challenge
 def test_ranks_of_a_board_that_has_changed_meanwhile_are_not_written(cup: Challenge, monkeypatch) -> None:
     red = cup.team("Red")
     cup.complete(red, worth(0.5))
-    original, calls = ranking.compute, []
+    original, calls = ranking.compute_ranks, []
 
     def slow(*arguments, **options):
         places = original(*arguments, **options)
@@ -136,7 +139,7 @@ def test_ranks_of_a_board_that_has_changed_meanwhile_are_not_written(cup: Challe
             cup.complete(red, worth(0.8))  # while the bootstrap runs
         return places
 
-    monkeypatch.setattr(ranking, "compute", slow)
+    monkeypatch.setattr(ranking, "compute_ranks", slow)
     rank(cup)
     assert summary(board(cup)) == [(1, "Red", 0.8)]
     assert not board(cup).provisional
@@ -147,11 +150,11 @@ def test_where_pairs_cannot_be_compared_bare_scores_rank(cup: Challenge, why: st
     first = cup.complete(cup.team("First"), worth(0.5))
     second = cup.complete(cup.team("Second"), worth(0.4))
     with cup.database.begin() as session:
-        entry = session.get_one(Entry, second)
+        entry = session.get_one(BoardEntry, second)
         if why == "another episode set":
             entry.episodes_digest = "0" * 64
         elif why == "a missing value":
-            entry.values = scores.pack(dict.fromkeys("abcd", None) | {"a": 0.4})
+            entry.values = scores.pack_values(dict.fromkeys("abcd", None) | {"a": 0.4})
         else:
             entry.score = 0.45
     rank(cup)
@@ -173,17 +176,17 @@ def test_hidden_and_disqualified_rows_are_for_organisers(cup: Challenge) -> None
     red, blue = cup.team("Red"), cup.team("Blue")
     good, better = cup.complete(red, worth(0.5)), cup.complete(red, worth(0.8))
     cup.complete(blue, worth(0.6))
-    cup.do(lambda session: organising.hide(session, better, actor=TEST, reason="under review"))
+    cup.do(lambda session: moderation.hide_submission(session, better, actor=TEST, reason="under review"))
     assert summary(board(cup)) == [(1, "Blue", 0.6), (2, "Red", 0.5)], "the team's next best counts"
-    cup.do(lambda session: organising.disqualify(session, good, actor=TEST, reason="it phones home"))
+    cup.do(lambda session: moderation.disqualify_submission(session, good, actor=TEST, reason="it phones home"))
     assert summary(board(cup)) == [(1, "Blue", 0.6)]
     withheld = board(cup, ORGANISER).withheld
     assert {(row.submission_id, row.visibility, row.reason) for row in withheld} == {
-        (better, Visibility.HIDDEN, "under review"),
-        (good, Visibility.DISQUALIFIED, "it phones home"),
+        (better, EntryVisibility.HIDDEN, "under review"),
+        (good, EntryVisibility.DISQUALIFIED, "it phones home"),
     }
     assert board(cup).withheld == []
-    cup.do(lambda session: organising.show(session, better, actor=TEST, reason="all is well"))
+    cup.do(lambda session: moderation.show_submission(session, better, actor=TEST, reason="all is well"))
     assert summary(board(cup)) == [(1, "Red", 0.8), (2, "Blue", 0.6)]
 
 
@@ -192,14 +195,14 @@ def test_a_disqualified_team_is_gone_and_cannot_submit(cup: Challenge) -> None:
     cup.complete(red, worth(0.5))
     under_way = cup.queue(red)
     with cup.database.begin() as session:
-        organising.disqualify_team(session, session.get_one(Team, red), actor=TEST, reason="two accounts")
+        moderation.disqualify_team(session, session.get_one(Team, red), actor=TEST, reason="two accounts")
     assert board(cup).rows == []
     assert board(cup, ORGANISER).withheld[0].reason == "two accounts"
     assert cup.get(under_way).state == "cancelled"
     with pytest.raises(StoreError, match="two accounts"):
         cup.start(red)
     with cup.database.begin() as session:
-        organising.reinstate_team(session, session.get_one(Team, red), actor=TEST, reason="a mistake of ours")
+        moderation.reinstate_team(session, session.get_one(Team, red), actor=TEST, reason="a mistake of ours")
     assert summary(board(cup)) == [(1, "Red", 0.5)]
 
 
@@ -207,13 +210,13 @@ def test_a_disqualified_team_is_gone_and_cannot_submit(cup: Challenge) -> None:
 def test_a_verb_without_a_reason_is_refused(cup: Challenge, reason: str) -> None:
     submission = cup.complete(cup.team("Red"))
     with pytest.raises(StoreError, match="why"):
-        cup.do(lambda session: organising.hide(session, submission, actor=TEST, reason=reason))
+        cup.do(lambda session: moderation.hide_submission(session, submission, actor=TEST, reason=reason))
 
 
 def test_only_completed_submissions_can_be_hidden(cup: Challenge) -> None:
     submission = cup.queue(cup.team("Red"))
     with pytest.raises(Conflict, match="queued"):
-        cup.do(lambda session: organising.hide(session, submission, actor=TEST, reason="x"))
+        cup.do(lambda session: moderation.hide_submission(session, submission, actor=TEST, reason="x"))
 
 
 BASELINES = [
@@ -225,8 +228,8 @@ BASELINES = [
 def test_baselines_are_marked_and_upper_bounds_have_no_rank(database) -> None:
     cup = Challenge(database, competition_config({**GENEROUS, "baselines": BASELINES}))
     with database.begin() as session:
-        started = organising.run_baselines(session, cup.phase(session), actor=TEST)
-        assert organising.run_baselines(session, cup.phase(session), actor=TEST) == []
+        started = moderation.run_baselines(session, cup.phase(session), actor=TEST)
+        assert moderation.run_baselines(session, cup.phase(session), actor=TEST) == []
         ids = {session.get_one(Team, row.team_id).name: row.id for row in started}
     for name, value in (("Random", 0.1), ("Oracle", 1.0)):
         cup.prepare(ids[name])
@@ -264,15 +267,15 @@ def test_who_sees_the_board(
         assert {row.team for row in board(cup, viewer).rows} == expected
         with database.read() as session:
             phase = cup.phase(session)
-            assert {point.team for point in boards.history(session, phase, viewer)} == expected
-            row = submissions.get(session, made["Red"])
-            seen = boards.scores_of(session, row, viewer.audience(row.team_id))
+            assert {point.team for point in leaderboard.list_score_points(session, phase, viewer)} == expected
+            row = queries.get_submission(session, made["Red"])
+            seen = leaderboard.read_scores(session, row, viewer.audience(row.team_id))
             assert (seen is not None) is ("Red" in expected)
     with database.begin() as session:
-        organising.publish_board(session, cup.phase(session), actor=TEST)
+        moderation.publish_board(session, cup.phase(session), actor=TEST)
     assert {row.team for row in board(cup).rows} == {"Red", "Blue"}
     with database.begin() as session:
-        organising.withdraw_board(session, cup.phase(session), actor=TEST, reason="too early")
+        moderation.withdraw_board(session, cup.phase(session), actor=TEST, reason="too early")
     assert {row.team for row in board(cup).rows} == anybody
 
 
@@ -283,7 +286,7 @@ def test_history_shows_every_completed_submission(cup: Challenge, clock) -> None
         clock.advance(hours=1)
     cup.complete(cup.team("Blue"), worth(0.1))
     with cup.database.read() as session:
-        points = boards.history(session, cup.phase(session), team=session.get_one(Team, red))
+        points = leaderboard.list_score_points(session, cup.phase(session), team=session.get_one(Team, red))
     assert [(round(point.score, 6), point.is_best) for point in points] == [
         (0.3, True),
         (0.6, True),
@@ -295,15 +298,15 @@ def test_history_shows_every_completed_submission(cup: Challenge, clock) -> None
 def test_reevaluating_all_replaces_each_when_it_is_done(cup: Challenge, clock) -> None:
     red, blue = cup.team("Red"), cup.team("Blue")
     old_red, old_blue = cup.complete(red, worth(0.9)), cup.complete(blue, worth(0.5))
-    cup.do(lambda session: organising.hide(session, old_blue, actor=TEST, reason="under review"))
+    cup.do(lambda session: moderation.hide_submission(session, old_blue, actor=TEST, reason="under review"))
     clock.advance(days=1)
     again = cup.do(
         lambda session: [
-            row.id for row in organising.reevaluate_all(session, cup.phase(session), actor=TEST, reason="a wrong scene")
+            row.id for row in moderation.reevaluate_all(session, cup.phase(session), actor=TEST, reason="a wrong scene")
         ]
     )
     assert len(again) == 2
-    assert cup.do(lambda session: organising.reevaluate_all(session, cup.phase(session), actor=TEST, reason="x")) == []
+    assert cup.do(lambda session: moderation.reevaluate_all(session, cup.phase(session), actor=TEST, reason="x")) == []
     assert summary(board(cup)) == [(1, "Red", 0.9)], "the old row stands until the new one is done"
     with cup.database.read() as session:
         new = {row.rerun_of: row.id for row in session.scalars(select(Submission).where(Submission.id.in_(again)))}
@@ -313,28 +316,28 @@ def test_reevaluating_all_replaces_each_when_it_is_done(cup: Challenge, clock) -
     assert summary(board(cup)) == [(1, "Red", 0.7)], "what was hidden stays hidden"
     assert cup.get(old_red).superseded_by == new[old_red]
     with cup.database.read() as session:
-        original, entry = session.get_one(Entry, old_red), session.get_one(Entry, new[old_red])
+        original, entry = session.get_one(BoardEntry, old_red), session.get_one(BoardEntry, new[old_red])
         assert entry.submitted_at == original.submitted_at, "its place in time is the original's"
-        assert session.get_one(Entry, new[old_blue]).visibility is Visibility.HIDDEN
+        assert session.get_one(BoardEntry, new[old_blue]).visibility is EntryVisibility.HIDDEN
 
 
 def test_a_teams_rerun_stands_beside_the_original(cup: Challenge) -> None:
     red = cup.team("Red")
     original = cup.complete(red, worth(0.5))
-    again = cup.do(lambda session: submissions.rerun(session, original, actor=TEST).id)
+    again = cup.do(lambda session: creation.rerun_submission(session, original, actor=TEST).id)
     cup.prepare(again)
     cup.run(again, worth(0.4))
     assert summary(board(cup)) == [(1, "Red", 0.5)]
     empty = cup.start(red)
-    cup.do(lambda session: submissions.cancel(session, empty, actor=TEST, reason="x"))
+    cup.do(lambda session: creation.cancel_open_submission(session, empty, actor=TEST, reason="x"))
     with pytest.raises(Conflict, match="no image"):
-        cup.do(lambda session: submissions.rerun(session, empty, actor=TEST))
+        cup.do(lambda session: creation.rerun_submission(session, empty, actor=TEST))
 
 
 def test_a_verified_row_says_so(cup: Challenge, clock) -> None:
     submission = cup.complete(cup.team("Red"))
     assert board(cup).rows[0].verified_at is None
-    cup.do(lambda session: organising.mark_verified(session, submission, actor=TEST))
+    cup.do(lambda session: moderation.mark_verified(session, submission, actor=TEST))
     assert board(cup).rows[0].verified_at == clock.now()
 
 
@@ -343,8 +346,8 @@ def test_two_submissions_are_compared_pair_by_pair(cup: Challenge) -> None:
     first = cup.complete(cup.team("First"), noisy(0.8, 0.1), **plan)
     second = cup.complete(cup.team("Second"), noisy(0.5, 0.1, turn=1), **plan)
     with cup.database.read() as session:
-        one, other = submissions.get(session, first), submissions.get(session, second)
-        found = comparing.compare_submissions(session, one, other)
+        one, other = queries.get_submission(session, first), queries.get_submission(session, second)
+        found = scores.compare_submissions(session, one, other)
     tar = found["tar"]
     assert tar is not None
     assert tar.difference == pytest.approx(0.3)
@@ -359,13 +362,13 @@ def test_submissions_that_cannot_be_compared(database) -> None:
     elsewhere = cup.complete(red, phase="test")
     fewer = cup.complete(red, shards=[["a"]])
     with database.read() as session:
-        rows = {key: submissions.get(session, key) for key in (first, running, elsewhere, fewer)}
+        rows = {key: queries.get_submission(session, key) for key in (first, running, elsewhere, fewer)}
         with pytest.raises(Conflict, match="queued"):
-            comparing.compare_submissions(session, rows[first], rows[running])
+            scores.compare_submissions(session, rows[first], rows[running])
         with pytest.raises(Conflict, match="different phases"):
-            comparing.compare_submissions(session, rows[first], rows[elsewhere])
+            scores.compare_submissions(session, rows[first], rows[elsewhere])
         with pytest.raises(Conflict, match="different episodes"):
-            comparing.compare_submissions(session, rows[first], rows[fewer])
+            scores.compare_submissions(session, rows[first], rows[fewer])
 
 
 def test_the_board_as_csv(cup: Challenge) -> None:
@@ -373,7 +376,7 @@ def test_the_board_as_csv(cup: Challenge) -> None:
     cup.complete(team, worth(0.25))
     with cup.database.begin() as session:
         teams.rename_team(session, session.get_one(Team, team), '=HYPERLINK("x")', actor=TEST)
-    rows = list(csv.DictReader(io.StringIO(tables.board_csv(board(cup)))))
+    rows = list(csv.DictReader(io.StringIO(leaderboard.format_board_csv(board(cup)))))
     assert rows[0]["rank"] == "1"
     assert rows[0]["team"] == '\'=HYPERLINK("x")', "no spreadsheet runs it"
     assert float(rows[0]["ranking_score"]) == pytest.approx(0.25)
@@ -383,7 +386,7 @@ def test_the_board_as_csv(cup: Challenge) -> None:
 def test_the_values_behind_a_board_are_not_loaded_to_show_it(cup: Challenge) -> None:
     cup.complete(cup.team("Red"))
     with cup.database.read() as session:
-        (entry,) = boards.counting_entries(session, cup.phase(session))
+        (entry,) = leaderboard.list_counting_entries(session, cup.phase(session))
         assert "values" not in entry.__dict__
 
 
@@ -391,7 +394,7 @@ def test_who_may_see_logs_and_replays(cup: Challenge) -> None:
     with cup.database.read() as session:
         phase = session.scalars(select(Phase)).one()
     team = UUID(int=1)
-    assert not viewing.may_see(phase, "logs", ANYBODY.audience(team))
-    assert not viewing.may_see(phase, "logs", Viewer(UUID(int=2)).audience(team))
-    assert viewing.may_see(phase, "logs", Viewer(team).audience(team))
-    assert viewing.may_see(phase, "replays", ORGANISER.audience(team))
+    assert not visibility.may_see(phase, "logs", ANYBODY.audience(team))
+    assert not visibility.may_see(phase, "logs", Viewer(UUID(int=2)).audience(team))
+    assert visibility.may_see(phase, "logs", Viewer(team).audience(team))
+    assert visibility.may_see(phase, "replays", ORGANISER.audience(team))

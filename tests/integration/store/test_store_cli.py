@@ -6,14 +6,15 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from nav_eval_store import tokens, users
 from nav_eval_store.cli import admin, competition
 from nav_eval_store.errors import DangerousChange, NotFound, SchemaOutdated
+from nav_eval_store.people import accounts
 from nav_eval_store.settings import StoreSettings
+from support.paths import ROOT
 
 pytestmark = pytest.mark.integration
 
-DEMO = Path(__file__).parents[3] / "configs" / "competitions" / "demo.yaml"
+DEMO = ROOT / "configs" / "competitions" / "demo.yaml"
 
 
 @pytest.fixture
@@ -51,7 +52,7 @@ def test_from_nothing_to_a_competition(home: Path, tmp_path: Path) -> None:
         run(competition, "show", "nope")
     database = StoreSettings.from_environment().open_database()
     with database.read() as session:
-        assert tokens.verify(session, secret).user.name == "ada"
+        assert accounts.verify_token(session, secret).user.name == "ada"
     database.dispose()
 
 
@@ -62,7 +63,7 @@ def test_tokens_from_the_shell(home: Path) -> None:
     assert re.fullmatch(r"nve_[a-z2-7]{8}_[A-Za-z0-9_-]{43}", secret)
     database = StoreSettings.from_environment().open_database()
     with database.read() as session:
-        assert tokens.verify(session, secret).scopes == ["read"]
+        assert accounts.verify_token(session, secret).scopes == ["read"]
     database.dispose()
 
 
@@ -73,7 +74,7 @@ def test_a_password_from_the_shell(home: Path) -> None:
     assert result.exit_code == 0
     database = StoreSettings.from_environment().open_database()
     with database.read() as session:
-        assert users.authenticate(session, "ada", "correct horse").name == "ada"
+        assert accounts.authenticate(session, "ada", "correct horse").name == "ada"
     database.dispose()
 
 
@@ -92,17 +93,19 @@ def test_an_installation_moves(home: Path, tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_dangerous_change_needs_to_be_allowed(home: Path, tmp_path: Path) -> None:
-    from nav_eval_store import competitions, submissions, teams
+    from nav_eval_store.competitions import configuration
+    from nav_eval_store.people import teams
+    from nav_eval_store.submissions import creation
     from support.challenge import TEST
 
     run(admin, "migrate")
     run(competition, "apply", str(DEMO))
     database = StoreSettings.from_environment().open_database()
     with database.begin() as session:
-        cup = competitions.competition_named(session, "demo")
-        red = users.create_user(session, "red", actor=TEST)
+        cup = configuration.get_competition(session, "demo")
+        red = accounts.create_user(session, "red", actor=TEST)
         team = teams.create_team(session, cup, "Red", captain=red, actor=TEST)
-        submissions.start(session, cup.phases[0], team, user=red, actor=TEST)
+        creation.start_submission(session, cup.phases[0], team, user=red, actor=TEST)
     database.dispose()
     changed = tmp_path / "changed.yaml"
     changed.write_text(DEMO.read_text().replace("logs: team", "logs: public"))

@@ -6,10 +6,13 @@ from typing import Any
 import pytest
 
 from nav_eval.config import BenchmarkConfig, load_competition
-from nav_eval_store import audit, boards, competitions, events, organising
-from nav_eval_store.competitions import Change
+from nav_eval_store import audit
+from nav_eval_store.boards import leaderboard
+from nav_eval_store.competitions import configuration, moderation
+from nav_eval_store.competitions.configuration import Change
 from nav_eval_store.errors import Conflict, DangerousChange, NotFound
-from nav_eval_store.models import Entry, Team, TeamKind
+from nav_eval_store.models import BoardEntry, Team, TeamKind
+from nav_eval_store.notifications import events
 from support.challenge import GENEROUS, TEST, Challenge, benchmark, competition_config
 
 pytestmark = pytest.mark.integration
@@ -28,18 +31,18 @@ def test_the_demo_competition_is_applied_and_stays_as_it_was(database) -> None:
     again = cup.apply(config)
     assert (again.created, list(again.changes)) == (False, [])
     with database.read() as session:
-        competition = competitions.competition_named(session, "demo")
+        competition = configuration.get_competition(session, "demo")
         assert competition.config == config, "what comes back is what went in"
         (phase,) = competition.phases
         assert phase.config == config.phases[0]
         assert phase.ranking == {"weights": WEIGHTS, "higher_is_better": True}
-        assert [row.name for row in competitions.listing(session)] == ["demo"]
+        assert [row.name for row in configuration.list_competitions(session)] == ["demo"]
 
 
 def test_a_name_that_does_not_exist(cup: Challenge) -> None:
     with cup.database.read() as session:
         with pytest.raises(NotFound, match="'nope'"):
-            competitions.competition_named(session, "nope")
+            configuration.get_competition(session, "nope")
         with pytest.raises(NotFound, match="no phase 'nope'"):
             cup.phase(session, "nope")
 
@@ -58,9 +61,9 @@ def test_changes_are_reported_and_written_down(cup: Challenge) -> None:
         assert cup.competition(session).title == "The Great Cup"
         assert cup.phase(session).config.quota.per_day == 7
         assert [row.name for row in cup.competition(session).phases] == ["dev", "test"]
-        newest = audit.listing(session).items[0]
+        newest = audit.list_audit_events(session).items[0]
         assert (newest.action, len(newest.details["changes"])) == ("competition.apply", 4)
-        assert events.after(session, 0, kinds=[events.PHASE_CHANGED])
+        assert events.read_events_after(session, 0, kinds=[events.PHASE_CHANGED])
 
 
 DANGEROUS: list[tuple[dict[str, Any], str]] = [
@@ -121,12 +124,12 @@ def test_rows_by_old_rules_say_so_until_they_are_evaluated_again(cup: Challenge)
     cup.complete(cup.team("Red"))
     cup.apply(competition_config(GENEROUS), benchmark_of=with_other_steps(), allow_dangerous=True)
     with cup.database.begin() as session:
-        assert [row.outdated for row in boards.leaderboard(session, cup.phase(session)).rows] == [True]
-        (again,) = organising.reevaluate_all(session, cup.phase(session), actor=TEST, reason="new rules")
+        assert [row.outdated for row in leaderboard.build_board(session, cup.phase(session)).rows] == [True]
+        (again,) = moderation.reevaluate_all(session, cup.phase(session), actor=TEST, reason="new rules")
     cup.prepare(again.id)
     cup.run(again.id)
     with cup.database.read() as session:
-        assert [row.outdated for row in boards.leaderboard(session, cup.phase(session)).rows] == [False]
+        assert [row.outdated for row in leaderboard.build_board(session, cup.phase(session)).rows] == [False]
 
 
 def test_another_ranking_scores_everything_anew(cup: Challenge) -> None:
@@ -135,10 +138,10 @@ def test_another_ranking_scores_everything_anew(cup: Challenge) -> None:
     second = cup.complete(blue, {"tar": 0.0, "isr": 0.9, "csr": 0.0, "cgt": 0.0})
     cup.apply(competition_config({**GENEROUS, "ranking": {"weights": {"isr": 1.0}}}), allow_dangerous=True)
     with cup.database.read() as session:
-        board = boards.leaderboard(session, cup.phase(session))
+        board = leaderboard.build_board(session, cup.phase(session))
         assert [(row.rank, row.team, row.score.mean) for row in board.rows] == [(1, "Blue", 0.9), (2, "Red", 0.0)]
         assert {first, second} == {row.submission_id for row in board.rows}
-        assert session.get_one(Entry, second).score == 0.9
+        assert session.get_one(BoardEntry, second).score == 0.9
 
 
 def test_a_phase_without_submissions_can_go_and_come_back(cup: Challenge) -> None:

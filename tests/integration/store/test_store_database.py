@@ -6,9 +6,10 @@ import pytest
 from sqlalchemy import func, select, text
 from sqlalchemy.exc import DBAPIError
 
-from nav_eval_store import audit, migrate
-from nav_eval_store.database import Database, normalised
+from nav_eval_store import audit
+from nav_eval_store.database import Database, normalize_url
 from nav_eval_store.errors import StoreError
+from nav_eval_store.migrations import runner
 from nav_eval_store.models import AuditEvent, User
 from support.challenge import TEST, Challenge
 from support.postgres import PostgresServer
@@ -27,7 +28,7 @@ def own_server():
 @pytest.mark.parametrize("crash", [False, True])
 def test_a_restart_of_postgres_is_survived(own_server: PostgresServer, crash: bool) -> None:
     database = Database(own_server.create_database())
-    migrate.upgrade(database)
+    runner.upgrade(database)
     cup = Challenge(database)
     before = cup.complete(cup.team("Red"))
     own_server.restart(crash=crash)
@@ -38,7 +39,7 @@ def test_a_restart_of_postgres_is_survived(own_server: PostgresServer, crash: bo
 
 def test_a_transaction_that_the_restart_cut_is_done_again(own_server: PostgresServer) -> None:
     database = Database(own_server.create_database())
-    migrate.upgrade(database)
+    runner.upgrade(database)
     calls = []
 
     def work(session) -> None:
@@ -114,9 +115,9 @@ def test_an_error_undoes_everything(database) -> None:
 def test_which_databases_there_are(url: str, driver: str | None) -> None:
     if driver is None:
         with pytest.raises(StoreError, match=r"postgresql://"):
-            normalised(url)
+            normalize_url(url)
     else:
-        assert normalised(url).drivername == driver
+        assert normalize_url(url).drivername == driver
 
 
 @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:"])

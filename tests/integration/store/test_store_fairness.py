@@ -5,11 +5,13 @@ from uuid import UUID
 
 import pytest
 
-from nav_eval_store import leases, organising, queueing, submissions, work, workers
-from nav_eval_store.leases import Lease
-from nav_eval_store.lifecycle import JobKind
-from nav_eval_store.status import Status, status
-from support.challenge import TEST, Challenge, line
+from nav_eval_store.competitions import moderation
+from nav_eval_store.submissions import queries
+from nav_eval_store.submissions.lifecycle import JobKind
+from nav_eval_store.submissions.status import SubmissionStatus, read_status
+from nav_eval_store.work import fairness, jobs, leases, workers
+from nav_eval_store.work.leases import Lease
+from support.challenge import TEST, Challenge, result
 
 pytestmark = pytest.mark.integration
 
@@ -20,7 +22,7 @@ def team_of(cup: Challenge, lease: Lease) -> UUID:
 
 def finish(cup: Challenge, lease: Lease) -> None:
     cup.play(lease)
-    cup.do(lambda session: work.finish_shard(session, lease))
+    cup.do(lambda session: jobs.finish_shard(session, lease))
 
 
 def test_teams_take_turns_whoever_floods_the_queue(cup: Challenge, clock) -> None:
@@ -66,35 +68,35 @@ def test_priority_goes_first(cup: Challenge) -> None:
     urgent = cup.queue(blue)
     for _ in range(3):
         cup.queue(red)
-    cup.do(lambda session: organising.set_priority(session, urgent, 5, actor=TEST, reason="the demo is at noon"))
+    cup.do(lambda session: moderation.set_priority(session, urgent, 5, actor=TEST, reason="the demo is at noon"))
     assert cup.claim(JobKind.SHARD).submission_id == urgent
 
 
-def status_of(cup: Challenge, submission: UUID) -> Status:
+def status_of(cup: Challenge, submission: UUID) -> SubmissionStatus:
     with cup.database.read() as session:
-        return status(session, submissions.get(session, submission))
+        return read_status(session, queries.get_submission(session, submission))
 
 
 def test_position_and_expected_times(cup: Challenge, clock) -> None:
     red, blue = cup.team("Red"), cup.team("Blue")
     with cup.database.begin() as session:
-        workers.register(session, "w1", host="h", version="1")
+        workers.register_worker(session, "w1", host="h", version="1")
     done = cup.queue(red, shards=[["a", "b"]])
     lease = cup.claim_of(done)
     for episode in ("a", "b"):
         clock.advance(seconds=10)
-        cup.do(lambda session: work.record_episode(session, lease, line(episode)))  # noqa: B023
-    cup.do(lambda session: work.finish_shard(session, lease))
+        cup.do(lambda session: jobs.record_episode(session, lease, result(episode)))  # noqa: B023
+    cup.do(lambda session: jobs.finish_shard(session, lease))
     cup.score(done)
     with cup.database.read() as session:
-        assert queueing.seconds_per_episode(session, cup.get(done).phase_id) == 10.0
+        assert fairness.measure_seconds_per_episode(session, cup.get(done).phase_id) == 10.0
     running, waiting = cup.queue(red), cup.queue(blue)
     clock.advance(seconds=1)
     last = cup.queue(blue)
     cup.claim_of(running)
     clock.advance(seconds=5)
     with cup.database.begin() as session:
-        workers.heartbeat(session, "w1")
+        workers.record_heartbeat(session, "w1")
     now = clock.now()
     assert [status_of(cup, s).queue_position for s in (running, waiting, last)] == [None, 0, 1]
     assert status_of(cup, running).ends_at == now + timedelta(seconds=40)
@@ -116,7 +118,7 @@ def test_the_forecast_is_what_happens(cup: Challenge, clock) -> None:
     expected = {submission: status_of(cup, submission).queue_position for submission in made}
     order: list[UUID] = []
     for number in range(9):
-        lease = cup.do(lambda session: leases.claim_next(session, f"w{number}", kinds=[JobKind.SHARD]))  # noqa: B023
+        lease = cup.do(lambda session: leases.claim_next_job(session, f"w{number}", kinds=[JobKind.SHARD]))  # noqa: B023
         assert lease is not None
         order.append(lease.submission_id)
         clock.advance(seconds=1)

@@ -5,14 +5,16 @@ from uuid import UUID
 
 import pytest
 
-from nav_eval_store import films, leases, organising, recovery, work
-from nav_eval_store.causes import Cause
-from nav_eval_store.clock import ManualClock
+from nav_eval.records.results import Cause
+from nav_eval_store.competitions import moderation
+from nav_eval_store.database import ManualClock
 from nav_eval_store.errors import Conflict, NotFound, PhaseNotOpen, QuotaExceeded
-from nav_eval_store.films import FilmState
-from nav_eval_store.leases import Lease
-from nav_eval_store.lifecycle import Action, JobKind, Patience, State
-from support.challenge import TEST, Challenge, jobs_of, line
+from nav_eval_store.submissions import films
+from nav_eval_store.submissions.films import FilmState
+from nav_eval_store.submissions.lifecycle import Deadlines, JobKind, RecoveryAction, SubmissionState
+from nav_eval_store.work import jobs, leases, recovery
+from nav_eval_store.work.leases import Lease
+from support.challenge import TEST, Challenge, jobs_of, result
 
 pytestmark = pytest.mark.integration
 EPISODES = tuple("abcdefgh")
@@ -26,19 +28,19 @@ def played(cup: Challenge) -> UUID:
     with cup.database.begin() as session:
         for episode in EPISODES:
             key = None if episode == EPISODES[-1] else f"replays/{episode}"
-            work.record_episode(session, lease, line(episode), replay_key=key)
-    cup.do(lambda session: work.finish_shard(session, lease))
+            jobs.record_episode(session, lease, result(episode), replay_key=key)
+    cup.do(lambda session: jobs.finish_shard(session, lease))
     cup.score(submission)
     return submission
 
 
 def ask(cup: Challenge, submission: UUID, episode: str) -> FilmState:
-    return cup.do(lambda session: films.ask(session, cup.get(submission), episode, actor=TEST))
+    return cup.do(lambda session: films.request_film(session, cup.get(submission), episode, actor=TEST))
 
 
 def state(cup: Challenge, submission: UUID, episode: str) -> FilmState:
     with cup.database.read() as session:
-        return films.state(session, cup.get(submission), episode)
+        return films.get_film_state(session, cup.get(submission), episode)
 
 
 def taken(cup: Challenge, submission: UUID, episode: str = "b") -> Lease:
@@ -55,10 +57,10 @@ def test_asking_twice_is_asking_once(cup: Challenge, played: UUID) -> None:
     assert (lease.kind, lease.submission_id) == (JobKind.FILM, played)
     assert ask(cup, played, "b") is FilmState.MAKING
     with cup.database.read() as session:
-        assert films.episode_of(session, lease.job_id).episode_id == "b"
-    cup.do(lambda session: films.finish(session, lease))
+        assert films.get_requested_episode(session, lease.job_id).episode_id == "b"
+    cup.do(lambda session: films.finish_film(session, lease))
     assert state(cup, played, "b") is FilmState.ENDED
-    assert cup.get(played).state is State.COMPLETED
+    assert cup.get(played).state is SubmissionState.COMPLETED
 
 
 def test_what_cannot_be_filmed(cup: Challenge, played: UUID) -> None:
@@ -69,7 +71,7 @@ def test_what_cannot_be_filmed(cup: Challenge, played: UUID) -> None:
         ask(cup, played, EPISODES[-1])
     with pytest.raises(NotFound, match="no such episode"):
         ask(cup, played, "../b")
-    cup.do(lambda session: organising.pause_phase(session, cup.phase(session), actor=TEST, reason="wait"))
+    cup.do(lambda session: moderation.pause_phase(session, cup.phase(session), actor=TEST, reason="wait"))
     with pytest.raises(PhaseNotOpen, match="paused"):
         ask(cup, played, "a")
 
@@ -81,11 +83,11 @@ def test_few_wait_at_a_time(cup: Challenge, played: UUID, monkeypatch: pytest.Mo
         ask(cup, played, EPISODES[films.AT_ONCE])
     assert refused.value.retry_seconds == 30
     lease = cup.claim(JobKind.FILM)
-    cup.do(lambda session: films.finish(session, lease))
+    cup.do(lambda session: films.finish_film(session, lease))
     ask(cup, played, EPISODES[films.AT_ONCE])
     monkeypatch.setattr(films, "MOST", 4)
     lease = cup.claim(JobKind.FILM)
-    cup.do(lambda session: films.finish(session, lease))
+    cup.do(lambda session: films.finish_film(session, lease))
     with pytest.raises(QuotaExceeded, match="that is all"):
         ask(cup, played, EPISODES[4])
 
@@ -99,7 +101,7 @@ def test_all_together_are_bounded(cup: Challenge, played: UUID, monkeypatch: pyt
 
 def test_one_that_failed_is_not_tried_again_at_once(cup: Challenge, played: UUID, clock: ManualClock) -> None:
     lease = taken(cup, played)
-    cup.do(lambda session: films.finish(session, lease))  # and there is no film
+    cup.do(lambda session: films.finish_film(session, lease))  # and there is no film
     with pytest.raises(QuotaExceeded, match="ask again in 10 min") as refused:
         ask(cup, played, "b")
     assert refused.value.values == {"minutes": 10}
@@ -108,16 +110,17 @@ def test_one_that_failed_is_not_tried_again_at_once(cup: Challenge, played: UUID
 
 
 def test_a_lost_worker_costs_no_result(cup: Challenge, played: UUID, clock: ManualClock) -> None:
-    patience = Patience(backoff=timedelta(0), attempts=2)
+    deadlines = Deadlines(backoff=timedelta(0), attempts=2)
     taken(cup, played)
     clock.advance(timedelta(minutes=1))
-    assert [duty.action for _, duty in recovery.recover(cup.database, patience=patience).done] == [Action.REAP]
-    assert [message.kind for message in recovery.recover(cup.database, patience=patience).messages] == [JobKind.FILM]
-    assert recovery.recover(cup.database, patience=patience).messages == []  # told once
+    recovered = recovery.recover(cup.database, deadlines=deadlines)
+    assert [duty.action for _, duty in recovered.done] == [RecoveryAction.REAP]
+    assert [message.kind for message in recovered.messages] == [JobKind.FILM]
+    assert recovery.recover(cup.database, deadlines=deadlines).messages == []  # told once
     lease = cup.claim(JobKind.FILM)
-    cup.do(lambda session: work.fail(session, lease, Cause.INFRASTRUCTURE, "no disk", patience=patience))
+    cup.do(lambda session: jobs.fail_job(session, lease, Cause.INFRASTRUCTURE, "no disk", deadlines=deadlines))
     assert state(cup, played, "b") is FilmState.ENDED
-    assert cup.get(played).state is State.COMPLETED
+    assert cup.get(played).state is SubmissionState.COMPLETED
     assert cup.get(played).cause is None
 
 
@@ -140,16 +143,16 @@ def test_requests_that_nobody_takes_are_given_up(cup: Challenge, played: UUID, c
 
 
 def test_what_an_agent_used_adds_up_over_workers(cup: Challenge) -> None:
-    from nav_eval_store.status import status
-    from nav_eval_store.using import Used
+    from nav_eval_store.submissions.status import read_status
+    from nav_eval_store.work.usage import AgentUsage
 
     submission = cup.queue(cup.team("Red"), shards=[["a", "b"], ["c"]])
     first, other = cup.claim(JobKind.SHARD), cup.claim(JobKind.SHARD, worker="w2")
-    for lease, used in ((first, Used(1.0, 50)), (first, Used(2.5, 80)), (other, Used(4.0, 60))):
-        cup.do(lambda session: leases.heartbeat(session, lease, used=used))  # noqa: B023
-    cup.do(lambda session: leases.release(session, first))
+    for lease, used in ((first, AgentUsage(1.0, 50)), (first, AgentUsage(2.5, 80)), (other, AgentUsage(4.0, 60))):
+        cup.do(lambda session: leases.renew_lease(session, lease, used=used))  # noqa: B023
+    cup.do(lambda session: leases.release_lease(session, first))
     again = cup.claim(JobKind.SHARD, worker="w3")
-    cup.do(lambda session: leases.heartbeat(session, again, used=Used(0.5, None)))
-    cup.do(lambda session: leases.heartbeat(session, again))  # one who cannot measure says nothing
+    cup.do(lambda session: leases.renew_lease(session, again, used=AgentUsage(0.5, None)))
+    cup.do(lambda session: leases.renew_lease(session, again))  # one who cannot measure says nothing
     with cup.database.read() as session:
-        assert status(session, cup.get(submission)).used == Used(7.0, 80)
+        assert read_status(session, cup.get(submission)).used == AgentUsage(7.0, 80)

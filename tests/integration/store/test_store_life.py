@@ -17,16 +17,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, multiple, rule
 from sqlalchemy import func, select
 
-from nav_eval_store import leases, migrate, organising, recovery, scores, submissions, uploads, work
-from nav_eval_store.causes import Cause
-from nav_eval_store.clock import ManualClock
-from nav_eval_store.database import Database, Session
+from nav_eval.records.results import Cause
+from nav_eval_store.boards import scores
+from nav_eval_store.competitions import moderation
+from nav_eval_store.database import Database, ManualClock, Session
 from nav_eval_store.errors import LeaseLost, PhaseNotOpen
-from nav_eval_store.leases import Lease
-from nav_eval_store.lifecycle import FINAL, JOBS_OF, TRANSITIONS, JobKind, JobState, State
+from nav_eval_store.migrations import runner
 from nav_eval_store.models import (
     AuditEvent,
-    Entry,
+    BoardEntry,
     EpisodeRow,
     Job,
     LeaseRow,
@@ -35,7 +34,12 @@ from nav_eval_store.models import (
     Submission,
     Team,
 )
-from support.challenge import TEST, Challenge, jobs_of, line
+from nav_eval_store.submissions import creation, queries
+from nav_eval_store.submissions.lifecycle import FINAL, JOBS_OF, TRANSITIONS, JobKind, JobState, SubmissionState
+from nav_eval_store.uploads import records
+from nav_eval_store.work import jobs, leases, recovery
+from nav_eval_store.work.leases import Lease
+from support.challenge import TEST, Challenge, jobs_of, result
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -46,7 +50,7 @@ PLAN = (("a", "b"), ("c",))
 def _template():
     Life.folder = Path(tempfile.mkdtemp(prefix="nav-eval-life-"))
     database = Database(f"sqlite:///{Life.folder / 'template.db'}")
-    migrate.upgrade(database)
+    runner.upgrade(database)
     cup = Challenge(database)
     cup.team("Red")
     cup.team("Blue")
@@ -59,16 +63,16 @@ def do_all(session: Session, lease: Lease) -> None:
     """All that is left of a job."""
     match lease.kind:
         case JobKind.VALIDATE:
-            work.finish_validation(session, lease)
+            jobs.finish_validation(session, lease)
         case JobKind.CANARY:
-            work.finish_canary(session, lease, PLAN)
+            jobs.finish_canary(session, lease, PLAN)
         case JobKind.SHARD:
-            for episode in work.unfinished(session, lease.job_id):
-                work.record_episode(session, lease, line(episode))
-            work.finish_shard(session, lease)
+            for episode in jobs.list_unfinished_episodes(session, lease.job_id):
+                jobs.record_episode(session, lease, result(episode))
+            jobs.finish_shard(session, lease)
         case JobKind.SCORE:
-            row = submissions.get(session, lease.submission_id)
-            scores.publish(session, lease, scores.compute(session, row))
+            row = queries.get_submission(session, lease.submission_id)
+            scores.publish_scores(session, lease, scores.compute_scores(session, row))
 
 
 class Life(RuleBasedStateMachine):
@@ -107,24 +111,24 @@ class Life(RuleBasedStateMachine):
     @rule(submission=made)
     def upload(self, submission: UUID) -> None:
         with self.database.begin() as session:
-            row = submissions.get(session, submission)
-            if row.state is State.CREATED:
-                uploads.create(session, submission, actor=TEST, length=10)
+            row = queries.get_submission(session, submission)
+            if row.state is SubmissionState.CREATED:
+                records.create_upload(session, submission, actor=TEST, length=10)
 
     @rule(submission=made)
     def finish_upload(self, submission: UUID) -> None:
         with self.database.begin() as session:
-            row = submissions.get(session, submission)
-            if row.state is State.UPLOADING:
-                (upload,) = uploads.uploads_of(session, row)
+            row = queries.get_submission(session, submission)
+            if row.state is SubmissionState.UPLOADING:
+                (upload,) = records.list_uploads(session, row)
                 sha256 = "0" * 64
-                uploads.finished(session, upload.id, blob_key="images/0", sha256=sha256, length=10, actor=TEST)
-                uploads.submit(session, submission, actor=TEST)
+                records.record_finish(session, upload.id, blob_key="images/0", sha256=sha256, length=10, actor=TEST)
+                records.submit_uploaded(session, submission, actor=TEST)
 
     @rule(target=held, worker=st.sampled_from(["w1", "w2", "w3"]))
     def claim(self, worker: str) -> Any:
         with self.database.begin() as session:
-            lease = leases.claim_next(session, worker)
+            lease = leases.claim_next_job(session, worker)
         return multiple() if lease is None else lease
 
     @rule(lease=held, data=st.data())
@@ -134,7 +138,7 @@ class Life(RuleBasedStateMachine):
             with self.database.begin() as session:
                 planned = session.get_one(EpisodeRow, (lease.submission_id, episode)).job_id == lease.job_id
             if planned:
-                self._may_be_lost(lambda session: work.record_episode(session, lease, line(episode)))
+                self._may_be_lost(lambda session: jobs.record_episode(session, lease, result(episode)))
 
     @rule(lease=consumes(held))
     def finish(self, lease: Lease) -> None:
@@ -146,22 +150,22 @@ class Life(RuleBasedStateMachine):
         """A worker does several jobs in a row."""
         for _ in range(jobs):
             with self.database.begin() as session:
-                lease = leases.claim_next(session, "w4")
+                lease = leases.claim_next_job(session, "w4")
             if lease is None:
                 return
             self._may_be_lost(lambda session: do_all(session, lease))  # noqa: B023
 
     @rule(lease=consumes(held), cause=st.sampled_from([c for c in Cause if c is not Cause.CANCELLED]))
     def fail(self, lease: Lease, cause: Cause) -> None:
-        self._may_be_lost(lambda session: work.fail(session, lease, cause, "it broke"))
+        self._may_be_lost(lambda session: jobs.fail_job(session, lease, cause, "it broke"))
 
     @rule(lease=held)
     def heartbeat(self, lease: Lease) -> None:
-        self._may_be_lost(lambda session: leases.heartbeat(session, lease))
+        self._may_be_lost(lambda session: leases.renew_lease(session, lease))
 
     @rule(lease=consumes(held))
     def give_back(self, lease: Lease) -> None:
-        self._may_be_lost(lambda session: leases.release(session, lease))
+        self._may_be_lost(lambda session: leases.release_lease(session, lease))
 
     @rule(lease=consumes(held))
     def die(self, lease: Lease) -> None:
@@ -172,15 +176,15 @@ class Life(RuleBasedStateMachine):
         if dice > 1:
             return
         with self.database.begin() as session:
-            submissions.cancel(session, submission, actor=TEST, reason="stop")
+            creation.cancel_open_submission(session, submission, actor=TEST, reason="stop")
 
     @rule(submission=made, organiser=st.booleans(), target=made)
     def again(self, submission: UUID, organiser: bool) -> Any:
         with self.database.begin() as session:
-            row = submissions.get(session, submission)
+            row = queries.get_submission(session, submission)
             if not row.state.is_final or row.image_key is None or row.phase.paused_at is not None:
                 return multiple()
-            return submissions.rerun(session, submission, actor=TEST, by_organiser=organiser).id
+            return creation.rerun_submission(session, submission, actor=TEST, by_organiser=organiser).id
 
     @rule(dice=st.integers(1, 6))
     def organise(self, dice: int) -> None:
@@ -188,9 +192,9 @@ class Life(RuleBasedStateMachine):
             phase = self.cup.phase(session)
             self.paused = dice == 1
             if self.paused:
-                organising.pause_phase(session, phase, actor=TEST, reason="hm")
+                moderation.pause_phase(session, phase, actor=TEST, reason="hm")
             else:
-                organising.resume_phase(session, phase, actor=TEST)
+                moderation.resume_phase(session, phase, actor=TEST)
 
     @rule(seconds=st.sampled_from([0.1, 1, 10, 15, 20, 31, 40, 70, 3600, -20]), far=st.integers(1, 40))
     def time_passes(self, seconds: float, far: int) -> None:
@@ -224,13 +228,13 @@ class Life(RuleBasedStateMachine):
         assert bool(unfinished) is (submission.state in JOBS_OF), f"{submission.state} with {len(unfinished)} jobs"
         recorded = select(func.count()).where(EpisodeRow.submission_id == submission.id, EpisodeRow.status.is_not(None))
         assert session.scalar(recorded) == sum(job.episodes_done for job in jobs)
-        assert (session.get(Entry, submission.id) is not None) is (submission.state is State.COMPLETED)
+        assert (session.get(BoardEntry, submission.id) is not None) is (submission.state is SubmissionState.COMPLETED)
         ledger = select(LedgerEntry.kind).where(LedgerEntry.submission_id == submission.id)
         kinds = list(session.scalars(ledger))
         assert len(kinds) == len(set(kinds))
         if submission.cause is Cause.INFRASTRUCTURE and not submission.is_reevaluation:
             assert LedgerKind.REFUND in kinds
-        if submission.state is State.COMPLETED and not submission.is_reevaluation:
+        if submission.state is SubmissionState.COMPLETED and not submission.is_reevaluation:
             assert set(kinds) == {LedgerKind.RESERVE, LedgerKind.CHARGE}
 
     def teardown(self) -> None:
@@ -255,10 +259,10 @@ class Life(RuleBasedStateMachine):
             steps = session.scalars(
                 select(AuditEvent).where(AuditEvent.action == "submission.state").order_by(AuditEvent.id)
             )
-            last: dict[UUID, State] = {}
+            last: dict[UUID, SubmissionState] = {}
             for step in steps:
-                before, after = State(step.details["from"]), State(step.details["to"])
-                assert last.get(step.submission_id, State.CREATED) is before
+                before, after = SubmissionState(step.details["from"]), SubmissionState(step.details["to"])
+                assert last.get(step.submission_id, SubmissionState.CREATED) is before
                 assert after in TRANSITIONS[before]
                 last[step.submission_id] = after
 

@@ -7,9 +7,9 @@ import pytest
 from sqlalchemy import inspect, text
 from sqlalchemy.exc import IntegrityError
 
-from nav_eval_store import migrate
 from nav_eval_store.database import Database
 from nav_eval_store.errors import SchemaOutdated
+from nav_eval_store.migrations import runner
 from nav_eval_store.models import AuditEvent, Base, Role, RoleName, User
 
 pytestmark = pytest.mark.integration
@@ -20,19 +20,19 @@ BACKENDS = pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
 @BACKENDS
 def test_upgrade_gives_the_tables_of_the_models(new_database, backend) -> None:
     database = new_database(backend)
-    assert migrate.current(database) is None
-    assert migrate.upgrade(database) == migrate.head()
-    assert migrate.differences(database) == []
+    assert runner.get_current_revision(database) is None
+    assert runner.upgrade(database) == runner.get_head_revision()
+    assert runner.find_differences(database) == []
     assert set(inspect(database.engine).get_table_names()) == {*Base.metadata.tables, "alembic_version"}
 
 
 @BACKENDS
 def test_downgrade_leaves_nothing_behind(new_database, backend) -> None:
     database = new_database(backend)
-    migrate.upgrade(database)
-    assert migrate.downgrade(database, "base") is None
+    runner.upgrade(database)
+    assert runner.downgrade(database, "base") is None
     assert inspect(database.engine).get_table_names() == ["alembic_version"]
-    assert migrate.upgrade(database) == migrate.head()
+    assert runner.upgrade(database) == runner.get_head_revision()
 
 
 @BACKENDS
@@ -40,7 +40,7 @@ def test_programs_that_start_together_migrate_once(new_database, backend) -> Non
     databases = [new_database(backend)]
     databases += [Database(databases[0].url) for _ in range(5)]
     with ThreadPoolExecutor(6) as pool:
-        assert set(pool.map(migrate.upgrade, databases)) == {migrate.head()}
+        assert set(pool.map(runner.upgrade, databases)) == {runner.get_head_revision()}
     for database in databases[1:]:
         database.dispose()
 
@@ -49,9 +49,9 @@ def test_programs_that_start_together_migrate_once(new_database, backend) -> Non
 def test_a_database_of_another_version_is_refused(new_database, backend) -> None:
     database = new_database(backend)
     with pytest.raises(SchemaOutdated, match="nav-eval admin migrate"):
-        migrate.check(database)
-    migrate.upgrade(database)
-    migrate.check(database)
+        runner.check_revision(database)
+    runner.upgrade(database)
+    runner.check_revision(database)
 
 
 def test_times_come_back_in_utc(database) -> None:

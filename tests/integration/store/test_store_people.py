@@ -4,10 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from nav_eval_store import audit, teams, tokens, users
+from nav_eval_store import audit
 from nav_eval_store.errors import BadCredentials, Conflict, NameInUse, NotAllowed, NotFound, StoreError
 from nav_eval_store.models import MemberRole, Team, TeamStatus, Token
-from nav_eval_store.tokens import Scope
+from nav_eval_store.people import accounts, teams
+from nav_eval_store.people.accounts import Scope
 from support.challenge import TEST, Challenge, competition_config, user
 
 pytestmark = pytest.mark.integration
@@ -18,23 +19,23 @@ def test_a_password_opens_the_door_and_a_wrong_one_does_not(database) -> None:
         ada = user(session, "ada", email="Ada@Example.org", password="correct horse battery")
         assert "correct" not in (ada.password or "")
     with database.read() as session:
-        assert users.authenticate(session, "ada", "correct horse battery").id == ada.id
-        assert users.authenticate(session, "ada@example.ORG", "correct horse battery").id == ada.id
+        assert accounts.authenticate(session, "ada", "correct horse battery").id == ada.id
+        assert accounts.authenticate(session, "ada@example.ORG", "correct horse battery").id == ada.id
         for name, password in [("ada", "wrong"), ("nobody", "correct horse battery"), ("ada", "")]:
             with pytest.raises(BadCredentials, match="name or the password is wrong"):
-                users.authenticate(session, name, password)
+                accounts.authenticate(session, name, password)
 
 
 def test_a_disabled_user_gets_in_by_nothing(database) -> None:
     with database.begin() as session:
         ada = user(session, "ada", password="correct horse battery")
-        secret = tokens.issue(session, ada, "laptop", actor=TEST).secret
-        users.disable_user(session, ada, actor=TEST, reason="shares the account")
+        secret = accounts.issue_token(session, ada, "laptop", actor=TEST).secret
+        accounts.disable_user(session, ada, actor=TEST, reason="shares the account")
     with database.read() as session:
         with pytest.raises(BadCredentials):
-            users.authenticate(session, "ada", "correct horse battery")
+            accounts.authenticate(session, "ada", "correct horse battery")
         with pytest.raises(BadCredentials):
-            tokens.verify(session, secret)
+            accounts.verify_token(session, secret)
 
 
 @pytest.mark.parametrize("name", ["", "Ada", "a b", "ä", "-x", "x" * 40, "x/../y"])
@@ -55,46 +56,46 @@ def test_a_user_name_is_taken_once(database) -> None:
 def test_a_token_stands_for_its_user_until_it_ends(database, clock) -> None:
     with database.begin() as session:
         ada = user(session, "ada")
-        issued = tokens.issue(session, ada, "CI", actor=TEST, scopes=[Scope.READ], lifetime=timedelta(days=1))
+        issued = accounts.issue_token(session, ada, "CI", actor=TEST, scopes=[Scope.READ], lifetime=timedelta(days=1))
     with database.read() as session:
-        found = tokens.verify(session, issued.secret)
+        found = accounts.verify_token(session, issued.secret)
         assert (found.user.name, found.scopes, found.name) == ("ada", ["read"], "CI")
         kept = session.get_one(Token, found.id)
         assert issued.secret not in (kept.digest, kept.prefix)
         assert issued.secret.startswith(f"nve_{kept.prefix}_")
     clock.advance(days=1)
     with database.read() as session, pytest.raises(BadCredentials):
-        tokens.verify(session, issued.secret)
+        accounts.verify_token(session, issued.secret)
 
 
 def test_revoked_and_forged_tokens_are_refused_in_the_same_words(database) -> None:
     with database.begin() as session:
         ada, eve = user(session, "ada"), user(session, "eve")
-        issued = tokens.issue(session, ada, "laptop", actor=TEST)
+        issued = accounts.issue_token(session, ada, "laptop", actor=TEST)
         with pytest.raises(NotFound):
-            tokens.revoke(session, eve, issued.token.id, actor=TEST)
-        tokens.revoke(session, ada, issued.token.id, actor=TEST)
+            accounts.revoke_token(session, eve, issued.token.id, actor=TEST)
+        accounts.revoke_token(session, ada, issued.token.id, actor=TEST)
     prefix = issued.token.prefix
     with database.read() as session:
         for secret in [issued.secret, f"nve_{prefix}_{'A' * 43}", "nve_aaaaaaaa_" + "A" * 43, "", "x" * 10_000]:
             with pytest.raises(BadCredentials, match="This token is not valid"):
-                tokens.verify(session, secret)
-        assert tokens.tokens_of(session, ada) == []
+                accounts.verify_token(session, secret)
+        assert accounts.list_tokens(session, ada) == []
 
 
 def test_the_use_of_a_token_is_written_down_now_and_then(database, clock) -> None:
     with database.begin() as session:
-        token = tokens.issue(session, user(session, "ada"), "x", actor=TEST).token
-        tokens.touch(session, token.id)
+        token = accounts.issue_token(session, user(session, "ada"), "x", actor=TEST).token
+        accounts.touch_token(session, token.id)
         first = token.used_at
     clock.advance(seconds=30)
     with database.begin() as session:
-        assert not tokens.needs_touch(session, session.get_one(Token, token.id))
-        tokens.touch(session, token.id)
+        assert not accounts.is_touch_due(session, session.get_one(Token, token.id))
+        accounts.touch_token(session, token.id)
         assert session.get_one(Token, token.id).used_at == first
     clock.advance(seconds=31)
     with database.begin() as session:
-        tokens.touch(session, token.id)
+        accounts.touch_token(session, token.id)
         assert session.get_one(Token, token.id).used_at == clock.now()
 
 
@@ -103,15 +104,15 @@ def test_organisers_of_one_competition_and_of_all(cup: Challenge) -> None:
         here, everywhere, nobody = user(session, "here"), user(session, "everywhere"), user(session, "nobody")
         competition = cup.competition(session)
         for _ in range(2):  # twice is once
-            users.make_organiser(session, here, actor=TEST, competition=competition)
-            users.make_organiser(session, everywhere, actor=TEST)
-        assert users.is_organiser(session, here.id, competition)
-        assert not users.is_organiser(session, here.id)
-        assert users.is_organiser(session, everywhere.id, competition)
-        assert users.is_organiser(session, everywhere.id)
-        assert not users.is_organiser(session, nobody.id, competition)
-        users.unmake_organiser(session, here, actor=TEST, competition=competition)
-        assert not users.is_organiser(session, here.id, competition)
+            accounts.grant_organiser(session, here, actor=TEST, competition=competition)
+            accounts.grant_organiser(session, everywhere, actor=TEST)
+        assert accounts.is_organiser(session, here.id, competition)
+        assert not accounts.is_organiser(session, here.id)
+        assert accounts.is_organiser(session, everywhere.id, competition)
+        assert accounts.is_organiser(session, everywhere.id)
+        assert not accounts.is_organiser(session, nobody.id, competition)
+        accounts.revoke_organiser(session, here, actor=TEST, competition=competition)
+        assert not accounts.is_organiser(session, here.id, competition)
 
 
 def test_an_invitation_lets_one_user_in_once(cup: Challenge) -> None:
@@ -120,12 +121,12 @@ def test_an_invitation_lets_one_user_in_once(cup: Challenge) -> None:
         team = session.get_one(Team, team_id)
         invited = teams.invite(session, team, actor=TEST, email="bob@example.org")
         bob = user(session, "bob")
-        assert teams.accept(session, invited.secret, user=bob, actor=TEST).id == team_id
-        assert [member.role for member in teams.members(session, team)] == [MemberRole.CAPTAIN, MemberRole.MEMBER]
+        assert teams.accept_invitation(session, invited.secret, user=bob, actor=TEST).id == team_id
+        assert [member.role for member in teams.list_members(session, team)] == [MemberRole.CAPTAIN, MemberRole.MEMBER]
         carol = user(session, "carol")
         with pytest.raises(BadCredentials):
-            teams.accept(session, invited.secret, user=carol, actor=TEST)
-        assert teams.invitations(session, team) == []
+            teams.accept_invitation(session, invited.secret, user=carol, actor=TEST)
+        assert teams.list_invitations(session, team) == []
 
 
 @pytest.mark.parametrize("how", ["expired", "revoked", "forged"])
@@ -141,7 +142,7 @@ def test_dead_invitations(cup: Challenge, clock, how: str) -> None:
         clock.advance(days=8)
     secret = "nvi_forged" if how == "forged" else invited.secret
     with pytest.raises(BadCredentials, match="captain"), cup.database.begin() as session:
-        teams.accept(session, secret, user=bob, actor=TEST)
+        teams.accept_invitation(session, secret, user=bob, actor=TEST)
 
 
 def test_a_user_is_in_one_team_per_competition(cup: Challenge) -> None:
@@ -149,9 +150,11 @@ def test_a_user_is_in_one_team_per_competition(cup: Challenge) -> None:
     with cup.database.begin() as session:
         invited = teams.invite(session, session.get_one(Team, blue), actor=TEST)
     with pytest.raises(Conflict, match="in a team"), cup.database.begin() as session:
-        teams.accept(session, invited.secret, user=users.user_named(session, "red"), actor=TEST)
+        teams.accept_invitation(session, invited.secret, user=accounts.get_user(session, "red"), actor=TEST)
     with cup.database.read() as session:
-        member = teams.team_of(session, users.user_named(session, "red").id, cup.competition(session))
+        member = teams.find_member_of_competition(
+            session, accounts.get_user(session, "red").id, cup.competition(session)
+        )
         assert member is not None
         assert member.team_id == red
 
@@ -162,22 +165,22 @@ def test_a_full_team_takes_nobody(database) -> None:
     with database.begin() as session:
         invited, bob = teams.invite(session, session.get_one(Team, team), actor=TEST), user(session, "bob")
     with pytest.raises(Conflict, match="full"), database.begin() as session:
-        teams.accept(session, invited.secret, user=bob, actor=TEST)
+        teams.accept_invitation(session, invited.secret, user=bob, actor=TEST)
 
 
 def test_a_team_keeps_a_captain(cup: Challenge) -> None:
     team_id = cup.team("Red")
     with cup.database.begin() as session:
-        team, red = session.get_one(Team, team_id), users.user_named(session, "red")
+        team, red = session.get_one(Team, team_id), accounts.get_user(session, "red")
         bob = user(session, "bob")
-        teams.accept(session, teams.invite(session, team, actor=TEST).secret, user=bob, actor=TEST)
+        teams.accept_invitation(session, teams.invite(session, team, actor=TEST).secret, user=bob, actor=TEST)
         with pytest.raises(Conflict, match="captain"):
             teams.remove_member(session, team, red, actor=TEST)
         with pytest.raises(Conflict, match="captain"):
             teams.set_member_role(session, team, red, MemberRole.MEMBER, actor=TEST)
         teams.set_member_role(session, team, bob, MemberRole.CAPTAIN, actor=TEST)
         teams.remove_member(session, team, red, actor=TEST)
-        assert [member.user.name for member in teams.members(session, team)] == ["bob"]
+        assert [member.user.name for member in teams.list_members(session, team)] == ["bob"]
 
 
 @pytest.mark.parametrize("other", ["red", "  RED ", "Ｒed"])
@@ -231,9 +234,11 @@ def test_renaming_changes_the_boards(cup: Challenge) -> None:
 def test_all_of_it_is_in_the_audit_log(cup: Challenge) -> None:
     team = cup.team("Red")
     with cup.database.read() as session:
-        actions = [event.action for event in audit.listing(session, subject=audit.Subject(team_id=team)).items]
+        actions = [
+            event.action for event in audit.list_audit_events(session, subject=audit.Subject(team_id=team)).items
+        ]
         assert actions == ["team.create"]
-        everything = [event.action for event in audit.listing(session).items]
+        everything = [event.action for event in audit.list_audit_events(session).items]
     assert everything == ["team.create", "user.create", "competition.create"]
 
 
@@ -245,7 +250,7 @@ def test_the_audit_log_comes_in_pages(database) -> None:
     after = None
     with database.begin() as session:
         while True:
-            page = audit.listing(session, after=after, limit=10)
+            page = audit.list_audit_events(session, after=after, limit=10)
             seen += [event.details["number"] for event in page.items]
             audit.record(session, TEST, "y")  # a newer line shifts nothing
             session.flush()
@@ -254,4 +259,4 @@ def test_the_audit_log_comes_in_pages(database) -> None:
             after = page.next
         assert seen == list(range(24, -1, -1))
         with pytest.raises(StoreError, match="cursor"):
-            audit.listing(session, after="nonsense")
+            audit.list_audit_events(session, after="nonsense")

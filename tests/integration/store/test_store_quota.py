@@ -7,10 +7,11 @@ from uuid import UUID
 import pytest
 from sqlalchemy import select
 
-from nav_eval_store import organising, quota, submissions, transitions, work
-from nav_eval_store.causes import Cause
+from nav_eval.records.results import Cause
 from nav_eval_store.errors import NotAllowed, PhaseNotOpen, QuotaExceeded, StoreError
 from nav_eval_store.models import LedgerEntry, LedgerKind, Submission, Team
+from nav_eval_store.submissions import creation, quota, transitions
+from nav_eval_store.work import jobs
 from support.challenge import TEST, Challenge, competition_config
 
 pytestmark = pytest.mark.integration
@@ -22,7 +23,7 @@ def limited(**limits: int | None) -> dict[str, object]:
 
 def allowance(cup: Challenge, team: UUID) -> quota.Allowance:
     with cup.database.read() as session:
-        return quota.allowance(session, cup.phase(session), session.get_one(Team, team))
+        return quota.compute_allowance(session, cup.phase(session), session.get_one(Team, team))
 
 
 @pytest.mark.parametrize("limits", [{"per_day": 3}, {"total": 3}, {"concurrent": 3}])
@@ -78,7 +79,7 @@ def test_one_under_way_blocks_the_next_until_it_ends(database) -> None:
     first = cup.start(team)
     with pytest.raises(QuotaExceeded, match="cancel it"):
         cup.start(team)
-    cup.do(lambda session: submissions.cancel(session, first, actor=TEST, reason="changed my mind"))
+    cup.do(lambda session: creation.cancel_open_submission(session, first, actor=TEST, reason="changed my mind"))
     cup.start(team)
 
 
@@ -105,14 +106,14 @@ def test_a_completed_one_is_charged(cup: Challenge) -> None:
 
 def test_cancelled_before_its_evaluation_is_given_back(cup: Challenge) -> None:
     submission = cup.queue(cup.team("Red"))
-    cup.do(lambda session: submissions.cancel(session, submission, actor=TEST, reason="oops"))
+    cup.do(lambda session: creation.cancel_open_submission(session, submission, actor=TEST, reason="oops"))
     assert ledger(cup, submission) == [R, B]
 
 
 def test_cancelled_during_its_evaluation_is_charged(cup: Challenge) -> None:
     submission = cup.queue(cup.team("Red"))
     cup.claim_of(submission)
-    cup.do(lambda session: submissions.cancel(session, submission, actor=TEST, reason="oops"))
+    cup.do(lambda session: creation.cancel_open_submission(session, submission, actor=TEST, reason="oops"))
     assert ledger(cup, submission) == [R, C]
 
 
@@ -121,8 +122,8 @@ def test_our_own_failure_is_given_back(cup: Challenge) -> None:
     cup.claim_of(submission)
 
     def fail(session) -> None:
-        row = transitions.locked(session, submission)
-        transitions.fail(session, row, Cause.INFRASTRUCTURE, "the disk is full", actor=TEST)
+        row = transitions.lock_submission(session, submission)
+        transitions.fail_submission(session, row, Cause.INFRASTRUCTURE, "the disk is full", actor=TEST)
         assert not quota.refund(session, row, "twice"), "given back once"
 
     cup.do(fail)
@@ -136,13 +137,13 @@ def test_first_verdicts_are_free_until_it_is_a_habit(database, clock) -> None:
     for _ in range(quota.FREE_VERDICTS + 2):
         submission = cup.submit(team)
         lease = cup.claim_of(submission)
-        cup.do(lambda session: work.fail(session, lease, Cause.IMAGE_INVALID, "two images in one archive"))  # noqa: B023
+        cup.do(lambda session: jobs.fail_job(session, lease, Cause.IMAGE_INVALID, "two images in one archive"))  # noqa: B023
         used.append(allowance(cup, team).used_today)
     assert used == [0] * quota.FREE_VERDICTS + [1, 2]
     clock.advance(hours=25)
     submission = cup.submit(team)
     lease = cup.claim_of(submission)
-    cup.do(lambda session: work.fail(session, lease, Cause.IMAGE_INVALID, "again"))
+    cup.do(lambda session: jobs.fail_job(session, lease, Cause.IMAGE_INVALID, "again"))
     assert ledger(cup, submission) == [R, B]
 
 
@@ -152,9 +153,9 @@ def test_a_grant_adds_to_the_day_and_to_the_total(database, clock) -> None:
     cup.start(team)
     with database.begin() as session:
         phase, row = cup.phase(session), session.get_one(Team, team)
-        organising.grant_quota(session, phase, row, 2, actor=TEST, reason="our server was down")
+        quota.grant_quota(session, phase, row, 2, actor=TEST, reason="our server was down")
         with pytest.raises(StoreError, match="between"):
-            organising.grant_quota(session, phase, row, 0, actor=TEST, reason="x")
+            quota.grant_quota(session, phase, row, 0, actor=TEST, reason="x")
     have = allowance(cup, team)
     assert (have.per_day, have.total, have.left) == (3, 3, 2)
     clock.advance(hours=24)

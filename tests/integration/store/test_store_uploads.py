@@ -4,10 +4,11 @@ from uuid import UUID
 
 import pytest
 
-from nav_eval_store import submissions, uploads
 from nav_eval_store.errors import Conflict, NotFound, StoreError
-from nav_eval_store.lifecycle import State
 from nav_eval_store.models import UploadPurpose
+from nav_eval_store.submissions import creation
+from nav_eval_store.submissions.lifecycle import SubmissionState
+from nav_eval_store.uploads import records
 from support.challenge import TEST, Challenge, competition_config
 
 pytestmark = pytest.mark.integration
@@ -16,26 +17,28 @@ SHA = "ab" * 32
 
 
 def create(cup: Challenge, submission: UUID, **options) -> UUID:
-    return cup.do(lambda session: uploads.create(session, submission, actor=TEST, **{"length": 10, **options}).id)
+    return cup.do(
+        lambda session: records.create_upload(session, submission, actor=TEST, **{"length": 10, **options}).id
+    )
 
 
 def finish(cup: Challenge, upload: UUID, key: str = f"images/{SHA}") -> None:
-    cup.do(lambda session: uploads.finished(session, upload, blob_key=key, sha256=SHA, length=10, actor=TEST))
+    cup.do(lambda session: records.record_finish(session, upload, blob_key=key, sha256=SHA, length=10, actor=TEST))
 
 
 def test_image_and_weights_make_a_submission(cup: Challenge) -> None:
     submission = cup.start(cup.team("Red"))
     image = create(cup, submission, sha256=SHA)
     weights = create(cup, submission, purpose=UploadPurpose.WEIGHTS)
-    assert cup.get(submission).state is State.UPLOADING
+    assert cup.get(submission).state is SubmissionState.UPLOADING
     finish(cup, image)
     with pytest.raises(Conflict, match="0 bytes of its weights"):
-        cup.do(lambda session: uploads.submit(session, submission, actor=TEST))
+        cup.do(lambda session: records.submit_uploaded(session, submission, actor=TEST))
     finish(cup, weights, f"weights/{SHA}")
     for _ in range(2):  # twice is once
-        cup.do(lambda session: uploads.submit(session, submission, actor=TEST))
+        cup.do(lambda session: records.submit_uploaded(session, submission, actor=TEST))
     row = cup.get(submission)
-    assert row.state is State.VALIDATING
+    assert row.state is SubmissionState.VALIDATING
     assert (row.image_key, row.image_digest, row.image_bytes) == (f"images/{SHA}", f"sha256:{SHA}", 10)
     assert row.weights_key == f"weights/{SHA}"
 
@@ -43,7 +46,7 @@ def test_image_and_weights_make_a_submission(cup: Challenge) -> None:
 def test_nothing_uploaded_cannot_be_submitted(cup: Challenge) -> None:
     submission = cup.start(cup.team("Red"))
     with pytest.raises(Conflict, match="no image"):
-        cup.do(lambda session: uploads.submit(session, submission, actor=TEST))
+        cup.do(lambda session: records.submit_uploaded(session, submission, actor=TEST))
 
 
 @pytest.mark.parametrize(
@@ -60,17 +63,17 @@ def test_announcements_that_are_refused(database, options: dict[str, object], me
     submission = cup.start(cup.team("Red"))
     with pytest.raises(StoreError, match=message):
         create(cup, submission, **options)
-    assert cup.get(submission).state is State.CREATED
+    assert cup.get(submission).state is SubmissionState.CREATED
 
 
 def test_a_length_that_is_told_later_is_checked_too(database) -> None:
     cup = Challenge(database, competition_config({"limits": {"image_gb": 1.0}}))
     upload = create(cup, cup.start(cup.team("Red")), length=None)
     with pytest.raises(StoreError, match="1 GB"):
-        cup.do(lambda session: uploads.set_length(session, uploads.get(session, upload), 2_000_000_000))
-    cup.do(lambda session: uploads.set_length(session, uploads.get(session, upload), 500))
+        cup.do(lambda session: records.set_length(session, records.get_upload(session, upload), 2_000_000_000))
+    cup.do(lambda session: records.set_length(session, records.get_upload(session, upload), 500))
     with pytest.raises(Conflict, match="announced with 500"):
-        cup.do(lambda session: uploads.set_length(session, uploads.get(session, upload), 501))
+        cup.do(lambda session: records.set_length(session, records.get_upload(session, upload), 501))
 
 
 def test_one_upload_of_a_kind_until_it_is_removed(cup: Challenge) -> None:
@@ -78,19 +81,19 @@ def test_one_upload_of_a_kind_until_it_is_removed(cup: Challenge) -> None:
     first = create(cup, submission)
     with pytest.raises(Conflict, match="continue that one"):
         create(cup, submission)
-    key = cup.do(lambda session: uploads.remove(session, first, actor=TEST))
+    key = cup.do(lambda session: records.remove_upload(session, first, actor=TEST))
     assert key == f"uploads/{first}"
     with cup.database.read() as session, pytest.raises(NotFound):
-        uploads.get(session, first)
+        records.get_upload(session, first)
     create(cup, submission)
 
 
 def test_progress_never_goes_back(cup: Challenge) -> None:
     upload = create(cup, cup.start(cup.team("Red")))
     for offset, expected in ((3, 3), (7, 7), (5, 7)):
-        cup.do(lambda session: uploads.progressed(session, upload, offset))  # noqa: B023
+        cup.do(lambda session: records.record_progress(session, upload, offset))  # noqa: B023
         with cup.database.read() as session:
-            assert uploads.get(session, upload).offset == expected
+            assert records.get_upload(session, upload).offset == expected
 
 
 def test_finishing_twice_is_once_and_a_finished_one_stays(cup: Challenge) -> None:
@@ -100,16 +103,16 @@ def test_finishing_twice_is_once_and_a_finished_one_stays(cup: Challenge) -> Non
     finish(cup, upload, "images/other")
     assert cup.get(submission).image_key == f"images/{SHA}"
     with pytest.raises(Conflict, match="finished"):
-        cup.do(lambda session: uploads.remove(session, upload, actor=TEST))
+        cup.do(lambda session: records.remove_upload(session, upload, actor=TEST))
 
 
 def test_a_cancelled_submission_takes_no_bytes(cup: Challenge) -> None:
     submission = cup.start(cup.team("Red"))
     upload = create(cup, submission)
-    cup.do(lambda session: submissions.cancel(session, submission, actor=TEST, reason="x"))
+    cup.do(lambda session: creation.cancel_open_submission(session, submission, actor=TEST, reason="x"))
     with pytest.raises(Conflict, match="cancelled"):
         finish(cup, upload)
     with pytest.raises(Conflict, match="cancelled"):
         create(cup, submission, purpose=UploadPurpose.WEIGHTS)
     with pytest.raises(Conflict):
-        cup.do(lambda session: uploads.submit(session, submission, actor=TEST))
+        cup.do(lambda session: records.submit_uploaded(session, submission, actor=TEST))

@@ -11,10 +11,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nav_eval.causes import Cause
+from nav_eval.child_process import ProcessNotStarted, ReapedProcess
 from nav_eval.evaluation.shard_protocol import EXIT_CODES, Ended, Patience, Played, Ready, decode_message, order_for
+from nav_eval.records.results import Cause
 from nav_eval_worker.runtime.base import ShardWork
-from nav_eval_worker.runtime.kept import Kept, NotStarted
 from nav_eval_worker.runtime.process import ProcessRuntime
 from support.worker import image_archive, layer, room_benchmark_config
 
@@ -44,24 +44,24 @@ def is_alive(pid: int) -> bool:
     return False
 
 
-def family() -> tuple[Kept, list[int]]:
-    kept = Kept([sys.executable, "-c", FAMILY], environment=dict(os.environ))
-    return kept, [int(kept.output.readline()) for _ in range(3)]
+def family() -> tuple[ReapedProcess, list[int]]:
+    process = ReapedProcess([sys.executable, "-c", FAMILY], environment=dict(os.environ))
+    return process, [int(process.output.readline()) for _ in range(3)]
 
 
 @pytest.mark.parametrize("at_once", [True, False])
 def test_a_stopped_command_takes_its_whole_family_along(at_once: bool) -> None:
-    kept, pids = family()
+    process, pids = family()
     assert all(map(is_alive, pids))
-    kept.stop(at_once=at_once)
+    process.stop(at_once=at_once)
     assert not any(map(is_alive, pids))
-    kept.stop()  # again is fine
+    process.stop()  # again is fine
 
 
 def test_daemons_of_a_command_that_ended_are_ended() -> None:
-    kept, pids = family()
-    os.kill(kept.pid, 9)
-    end = kept.wait(5.0)
+    process, pids = family()
+    os.kill(process.pid, 9)
+    end = process.wait(5.0)
     assert end is not None
     assert end.code == -9
     assert not any(map(is_alive, pids))
@@ -70,9 +70,9 @@ def test_daemons_of_a_command_that_ended_are_ended() -> None:
 def test_nothing_survives_a_killed_parent(tmp_path: Path) -> None:
     parent = f"""
 import os, sys
-from nav_eval_worker.runtime.kept import Kept
-kept = Kept([sys.executable, "-c", {FAMILY!r}], environment=dict(os.environ))
-print(*[int(kept.output.readline()) for _ in range(3)], flush=True)
+from nav_eval.child_process import ReapedProcess
+process = ReapedProcess([sys.executable, "-c", {FAMILY!r}], environment=dict(os.environ))
+print(*[int(process.output.readline()) for _ in range(3)], flush=True)
 os.kill(os.getpid(), 9)
 """
     ended = subprocess.run([sys.executable, "-c", parent], capture_output=True, check=False)
@@ -86,31 +86,31 @@ os.kill(os.getpid(), 9)
 
 
 def test_a_program_that_is_not_there_is_told_at_once() -> None:
-    with pytest.raises(NotStarted, match="no-such-program"):
-        Kept(["no-such-program"], environment={"PATH": "/usr/bin:/bin"})
+    with pytest.raises(ProcessNotStarted, match="no-such-program"):
+        ReapedProcess(["no-such-program"], environment={"PATH": "/usr/bin:/bin"})
 
 
 def test_usage_is_known_while_the_family_runs() -> None:
     burn = "x = bytearray(80_000_000); sum(range(10**7)); print('done', flush=True); __import__('time').sleep(1000)"
     parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {burn!r}])"
-    kept = Kept([sys.executable, "-c", parent], environment=dict(os.environ))
+    process = ReapedProcess([sys.executable, "-c", parent], environment=dict(os.environ))
     try:
-        assert kept.output.readline() == b"done\n"
-        used = kept.so_far()
+        assert process.output.readline() == b"done\n"
+        used = process.measure()
         assert used.cpu_seconds is not None
         assert used.cpu_seconds > 0.05
         assert used.memory_bytes is not None
         assert used.memory_bytes > 80_000_000
     finally:
-        kept.stop(at_once=True)
+        process.stop(at_once=True)
 
 
 def test_usage_counts_the_whole_family() -> None:
     burn = (
         "import subprocess, sys; subprocess.run([sys.executable, '-c', 'x = bytearray(80_000_000); sum(range(10**7))'])"
     )
-    kept = Kept([sys.executable, "-c", burn], environment=dict(os.environ))
-    end = kept.wait(30.0)
+    process = ReapedProcess([sys.executable, "-c", burn], environment=dict(os.environ))
+    end = process.wait(30.0)
     assert end is not None
     assert end.code == 0
     assert (end.cpu_seconds or 0) > 0.1

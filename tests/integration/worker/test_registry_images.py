@@ -13,8 +13,15 @@ import pytest
 
 from nav_eval_worker.archives import IMAGE_LIMITS, WEIGHTS_LIMITS, ArchiveInvalid
 from nav_eval_worker.runtime.base import RuntimeUnavailable
-from nav_eval_worker.runtime.pods.images import REPOSITORY, RegistryImages
-from nav_eval_worker.runtime.pods.registry import LAYER, MANIFEST, Manifest, Registry, sha256
+from nav_eval_worker.runtime.pods.registry import (
+    LAYER,
+    MANIFEST,
+    REPOSITORY,
+    ImageManifest,
+    RegistryClient,
+    RegistryImages,
+    compute_sha256,
+)
 from support.archives import File, Image, folder, tar
 from support.registry import LOGIN, running_registry
 
@@ -29,12 +36,12 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def registry(url: str) -> Registry:
-    return Registry(url, REPOSITORY, login=LOGIN)
+def registry(url: str) -> RegistryClient:
+    return RegistryClient(url, REPOSITORY, login=LOGIN)
 
 
 @pytest.fixture
-def images(registry: Registry, tmp_path: Path) -> RegistryImages:
+def images(registry: RegistryClient, tmp_path: Path) -> RegistryImages:
     return RegistryImages(registry, tmp_path / "images")
 
 
@@ -52,7 +59,7 @@ def pulled(url: str, digest: str) -> dict:
         httpx.get(f"{base}/{REPOSITORY}/blobs/{layer['digest']}", auth=LOGIN).raise_for_status().content
         for layer in manifest["layers"]
     ]
-    assert [sha256(layer) for layer in layers] == config.json()["rootfs"]["diff_ids"]
+    assert [compute_sha256(layer) for layer in layers] == config.json()["rootfs"]["diff_ids"]
     return config.json()
 
 
@@ -64,14 +71,14 @@ def test_an_upload_becomes_an_image_that_nodes_pull_by_digest(images: RegistryIm
 
 def test_another_worker_finds_it(images: RegistryImages, url: str, tmp_path: Path) -> None:
     image = images.admit(upload(), limits=IMAGE_LIMITS)
-    other = RegistryImages(Registry(url, REPOSITORY, login=LOGIN), tmp_path / "other")
+    other = RegistryImages(RegistryClient(url, REPOSITORY, login=LOGIN), tmp_path / "other")
     found = other.find(image.id)
     assert found is not None
     assert found.handle == image.handle
     assert other.find("sha256:" + "0" * 64) is None
 
 
-def test_what_the_registry_has_is_not_sent_again(images: RegistryImages, registry: Registry) -> None:
+def test_what_the_registry_has_is_not_sent_again(images: RegistryImages, registry: RegistryClient) -> None:
     assert images.admit(upload(), limits=IMAGE_LIMITS).handle == images.admit(upload(), limits=IMAGE_LIMITS).handle
 
     class Unread(io.RawIOBase):
@@ -85,7 +92,7 @@ def test_what_the_registry_has_is_not_sent_again(images: RegistryImages, registr
 def test_weights_are_one_more_layer(images: RegistryImages, url: str) -> None:
     image = images.admit(upload(), limits=IMAGE_LIMITS)
     data = tar(WEIGHTS)
-    digest = sha256(data)
+    digest = compute_sha256(data)
     assert images.find_weights(digest) is None
     weights = images.admit_weights(io.BytesIO(data), digest=digest, limits=WEIGHTS_LIMITS)
     assert images.find_weights(digest) == weights
@@ -96,30 +103,30 @@ def test_weights_are_one_more_layer(images: RegistryImages, url: str) -> None:
     assert after["config"] == before["config"]
 
 
-def test_hostile_uploads_reach_no_registry(images: RegistryImages, registry: Registry) -> None:
+def test_hostile_uploads_reach_no_registry(images: RegistryImages, registry: RegistryClient) -> None:
     with pytest.raises(ArchiveInvalid):
         images.admit(io.BytesIO(b"no archive"), limits=IMAGE_LIMITS)
     with pytest.raises(ArchiveInvalid):
-        images.admit_weights(io.BytesIO(b"no archive"), digest=sha256(b"x"), limits=WEIGHTS_LIMITS)
-    assert images.find_weights(sha256(b"x")) is None
+        images.admit_weights(io.BytesIO(b"no archive"), digest=compute_sha256(b"x"), limits=WEIGHTS_LIMITS)
+    assert images.find_weights(compute_sha256(b"x")) is None
 
 
-def test_a_blob_that_is_not_what_it_says_is_refused(registry: Registry) -> None:
+def test_a_blob_that_is_not_what_it_says_is_refused(registry: RegistryClient) -> None:
     with pytest.raises(RuntimeUnavailable, match="digest"):
-        registry.push_blob(b"something", digest=sha256(b"else"), size=9, media_type=LAYER)
+        registry.push_blob(b"something", digest=compute_sha256(b"else"), size=9, media_type=LAYER)
 
 
-def test_an_image_without_its_layers_is_refused(registry: Registry) -> None:
+def test_an_image_without_its_layers_is_refused(registry: RegistryClient) -> None:
     config = registry.push_bytes(b"{}", media_type=LAYER)
-    missing = type(config)(media_type=LAYER, digest=sha256(b"never pushed"), size=5)
+    missing = type(config)(media_type=LAYER, digest=compute_sha256(b"never pushed"), size=5)
     with pytest.raises(RuntimeUnavailable):
-        registry.push_manifest(Manifest(config=config, layers=(missing,)), tag="broken")
+        registry.push_manifest(ImageManifest(config=config, layers=(missing,)), tag="broken")
 
 
 @pytest.mark.parametrize("login", [None, ("worker", "wrong")])
 def test_without_the_password_the_trouble_is_ours(url: str, login: tuple[str, str] | None) -> None:
     with pytest.raises(RuntimeUnavailable, match="401"):
-        Registry(url, REPOSITORY, login=login).check()
+        RegistryClient(url, REPOSITORY, login=login).check()
 
 
 class TokenRegistry(BaseHTTPRequestHandler):
@@ -153,12 +160,12 @@ def test_a_registry_may_ask_for_a_token() -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), TokenRegistry) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}/x"
-        Registry(url, REPOSITORY, login=LOGIN).check()
+        RegistryClient(url, REPOSITORY, login=LOGIN).check()
         with pytest.raises(RuntimeUnavailable, match="403"):
-            Registry(url, REPOSITORY, login=("worker", "wrong")).check()
+            RegistryClient(url, REPOSITORY, login=("worker", "wrong")).check()
         server.shutdown()
 
 
 def test_a_registry_that_is_away_is_our_trouble() -> None:
     with pytest.raises(RuntimeUnavailable, match="does not do as it is told"):
-        Registry("http://127.0.0.1:9/x", REPOSITORY).check()
+        RegistryClient("http://127.0.0.1:9/x", REPOSITORY).check()

@@ -10,10 +10,10 @@ from uuid import UUID
 
 import pytest
 
-from nav_eval_store import workers
-from nav_eval_store.causes import Cause
-from nav_eval_store.lifecycle import State
+from nav_eval.records.results import Cause
 from nav_eval_store.models import LeaseEnd
+from nav_eval_store.submissions.lifecycle import SubmissionState
+from nav_eval_store.work import workers
 from support.stack import Stack, kill, pids_with
 from support.worker import image_archive
 
@@ -28,9 +28,8 @@ def simulators(stack: Stack) -> set[int]:
 
 
 def agents(stack: Stack) -> set[int]:
-    return {
-        pid for pid in pids_with(str(stack.folder)) if "agent.py" in _command(pid) and "keeper" not in _command(pid)
-    }
+    commands = {pid: _command(pid) for pid in pids_with(str(stack.folder))}
+    return {pid for pid, command in commands.items() if "agent.py" in command and "process_reaper" not in command}
 
 
 def _command(pid: int) -> str:
@@ -82,7 +81,7 @@ def test_messages_that_were_lost_with_redis_are_sent_again(make_stack, redis_ser
     stack: Stack = make_stack()
     team = stack.team("ada")
     with stack.worker("w1", "--beat", NAV_EVAL_WORKER_LOOK="3600"):
-        stack.wait_until(lambda: len(stack.read(workers.alive)) == 1)
+        stack.wait_until(lambda: len(stack.read(workers.list_alive_workers)) == 1)
         assert stack.wait(stack.submit(team, b"no image")).cause is Cause.IMAGE_INVALID
         redis_server.restart(lose=True)
         assert stack.wait(stack.submit(team, b"no image")).cause is Cause.IMAGE_INVALID
@@ -149,7 +148,7 @@ def test_cancel_and_stop_end_the_processes_within_seconds(make_stack, reference)
     assert len(agents(stack)) > 0
     stack.cancel(cancelled)
     wait_for_silence(stack, seconds=5)
-    assert stack.get(cancelled).state is State.CANCELLED
+    assert stack.get(cancelled).state is SubmissionState.CANCELLED
 
     given_back = stack.submit(stack.team("bob"), SLOW)
     wait_for_episodes(stack, given_back, 1)
@@ -157,7 +156,7 @@ def test_cancel_and_stop_end_the_processes_within_seconds(make_stack, reference)
     assert worker.wait(timeout=15) == 0
     assert [_command(pid) for pid in simulators(stack) | agents(stack)] == []
     assert stack.leases(given_back)[-1].end is LeaseEnd.RELEASED
-    assert stack.get(given_back).state is State.RUNNING
+    assert stack.get(given_back).state is SubmissionState.RUNNING
     with stack.worker("w2"):
         stack.completed(given_back)
     stack.assert_same(given_back, reference)

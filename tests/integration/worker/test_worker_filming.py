@@ -5,9 +5,10 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from nav_eval.evaluation.replay.model import decode_replay
-from nav_eval_store import films, places, submissions
+from nav_eval.replay.model import decode_replay
+from nav_eval_store import blob_keys
 from nav_eval_store.settings import StoreSettings
+from nav_eval_store.submissions import films, queries
 from support.challenge import TEST
 from support.gateway import Server, gateway_settings, replace, serving
 from support.stack import Stack
@@ -18,13 +19,15 @@ pytestmark = pytest.mark.integration
 def test_films_of_a_run_are_on_the_replay_page(make_stack: Callable[..., Stack]) -> None:
     stack = make_stack("sqlite", visibility={"replays": "public", "scores": "public", "episodes": "public"})
     submission = stack.submit(stack.team("ada"))
-    first = places.film(submission, "a")
+    first = blob_keys.make_film_key(submission, "a")
     with stack.worker("w1", NAV_EVAL_FILMS="2"):
         stack.completed(submission)
         stack.wait_until(lambda: stack.blobs.exists(first), seconds=90, what="a film")
-        asked = places.film(submission, "c")
+        asked = blob_keys.make_film_key(submission, "c")
         assert not stack.blobs.exists(asked)
-        stack.database.run(lambda session: films.ask(session, submissions.get(session, submission), "c", actor=TEST))
+        stack.database.run(
+            lambda session: films.request_film(session, queries.get_submission(session, submission), "c", actor=TEST)
+        )
         stack.wait_until(lambda: stack.blobs.exists(asked), seconds=90, what="the film that was asked for")
     replay = decode_replay(stack.blobs.get(first), where="the film")
     assert replay.differences == []

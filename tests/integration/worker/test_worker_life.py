@@ -5,13 +5,16 @@ import time
 
 import pytest
 
-from nav_eval_store import boards, organising, places, ranking, workers
-from nav_eval_store.causes import Cause
-from nav_eval_store.lifecycle import State
-from nav_eval_store.messages import Broker, send, sender
+from nav_eval.records.results import Cause
+from nav_eval_store import blob_keys
+from nav_eval_store.boards import leaderboard, ranking
+from nav_eval_store.competitions import moderation
+from nav_eval_store.competitions.visibility import ORGANISER
 from nav_eval_store.models import TeamKind
-from nav_eval_store.recovery import untold
-from nav_eval_store.viewing import ORGANISER
+from nav_eval_store.submissions.lifecycle import SubmissionState
+from nav_eval_store.work import workers
+from nav_eval_store.work.broker import Broker, make_sender, send_messages
+from nav_eval_store.work.dispatch import dispatch_jobs
 from support.challenge import TEST
 from support.stack import Stack, pids_with
 from support.worker import agent_source, image_archive
@@ -36,7 +39,7 @@ def test_a_submission_scores_what_the_command_line_says(make_stack, reference, k
     assert ended.provenance["usage"]["cpu_seconds"] > 0
     _check_files(stack, submission, reference)
     with stack.database.read() as session:
-        board = boards.leaderboard(session, stack.phase(session), ORGANISER)
+        board = leaderboard.build_board(session, stack.phase(session), ORGANISER)
         assert [(row.rank, row.verified_at is not None) for row in board.rows] == [(1, True)]
         assert [worker.stopped_at is not None for worker in session.query(workers.Worker)] == [True]
     assert pids_with(str(stack.folder)) == set()
@@ -45,16 +48,18 @@ def test_a_submission_scores_what_the_command_line_says(make_stack, reference, k
 
 def _check_files(stack: Stack, submission, reference) -> None:
     """Logs and replays are where the gateway looks for them; what belongs to the test set is not in artifacts."""
-    assert stack.blobs.get(places.agent_log(submission)).startswith(b"starting\n")
-    logs = [stack.blobs.get(log.key) for log in stack.blobs.list(places.episode_logs(submission))]
+    assert stack.blobs.get(blob_keys.make_agent_log_key(submission)).startswith(b"starting\n")
+    logs = [stack.blobs.get(log.key) for log in stack.blobs.list(blob_keys.join_key("logs", submission, "episodes"))]
     assert b"".join(logs) == b"reset\n" * 4
-    replay = json.loads(stack.blobs.get(places.replay(submission, "b")))
+    replay = json.loads(stack.blobs.get(blob_keys.make_replay_key(submission, "b")))
     assert replay["trajectory"] == reference["by_episode"]["b"]["trajectory"]
     assert replay["action_digest"] == reference["by_episode"]["b"]["action_digest"]
-    results = json.loads(stack.blobs.get(places.artifact(submission, "results.json")))
+    results = json.loads(stack.blobs.get(blob_keys.make_artifact_key(submission, "results.json")))
     for metric, statistics in reference["aggregated"].items():
         assert results["aggregated"][metric] == statistics
-    shown = b"".join(stack.blobs.get(places.artifact(submission, name)) for name in ("results.json", "episodes.jsonl"))
+    shown = b"".join(
+        stack.blobs.get(blob_keys.make_artifact_key(submission, name)) for name in ("results.json", "episodes.jsonl")
+    )
     for secret in (b"room", b"shortest_path", b"instruction_length", b"trajectory", b"ground_truth", b"data_path"):
         assert secret not in shown.replace(b'"benchmark": "Room"', b""), secret
 
@@ -63,14 +68,14 @@ def test_the_oracle_runs_without_an_image_and_is_an_upper_bound(make_stack) -> N
     oracle = {"name": "Oracle", "agent": "baseline:oracle", "privileged": True}
     stack: Stack = make_stack("sqlite", baselines=[oracle, {"name": "Forward", "agent": "baseline:forward"}])
     with stack.database.begin() as session:
-        started = [row.id for row in organising.run_baselines(session, stack.phase(session), actor=TEST)]
+        started = [row.id for row in moderation.run_baselines(session, stack.phase(session), actor=TEST)]
     human = stack.submit(stack.team("ada"))
     with stack.worker("w1", "--beat", "--concurrency", "2"):
         for submission in (*started, human):
             stack.completed(submission)
-        stack.wait_until(lambda: not stack.read(ranking.unranked_phases), what="Ranking")
+        stack.wait_until(lambda: not stack.read(ranking.list_unranked_phases), what="Ranking")
     with stack.database.read() as session:
-        rows = {row.team: row for row in boards.leaderboard(session, stack.phase(session), ORGANISER).rows}
+        rows = {row.team: row for row in leaderboard.build_board(session, stack.phase(session), ORGANISER).rows}
     assert {name: row.kind for name, row in rows.items()} == {
         "Oracle": TeamKind.UPPER_BOUND,
         "Forward": TeamKind.BASELINE,
@@ -100,7 +105,7 @@ def test_the_first_verdict_says_what_is_wrong(make_stack) -> None:
     stack.run_once()
     for name, (_, cause, words) in REFUSED.items():
         ended = stack.get(submissions[name])
-        assert (ended.state, ended.cause) == (State.FAILED, cause), (name, ended.detail)
+        assert (ended.state, ended.cause) == (SubmissionState.FAILED, cause), (name, ended.detail)
         assert words in (ended.detail or ""), name
     assert pids_with(str(stack.folder)) == set()
 
@@ -127,16 +132,16 @@ def test_an_agent_that_fails_now_and_then_loses_those_episodes_only(
     assert results["c"]["metrics"] == reference["by_episode"]["c"]["metrics"]
 
 
-def test_a_message_is_heard_at_once_and_ten_of_them_mean_the_same(make_stack) -> None:
-    """The worker never looks by itself here: all it does, it does because the bell rang."""
+def test_a_message_is_done_at_once_and_ten_of_them_mean_the_same(make_stack) -> None:
+    """The worker never looks by itself here: all it does, it does because a message says so."""
     stack: Stack = make_stack()
     with stack.worker("w1", "--concurrency", "1", NAV_EVAL_WORKER_LOOK="3600"):
-        stack.wait_until(lambda: len(stack.read(workers.alive)) == 1)
+        stack.wait_until(lambda: len(stack.read(workers.list_alive_workers)) == 1)
         time.sleep(1.0)  # its first look, at nothing
         submission = stack.submit(stack.team("ada"), b"no image")
-        bell = sender(Broker(stack.environment["NAV_EVAL_BROKER"]))
-        told = stack.database.run(lambda session: untold(session, submission))
+        sender = make_sender(Broker(stack.environment["NAV_EVAL_BROKER"]))
+        messages = stack.database.run(dispatch_jobs)
         for _ in range(10):
-            send(bell, told)
+            send_messages(sender, messages)
         assert stack.wait(submission, seconds=15).cause is Cause.IMAGE_INVALID
     assert len(stack.leases(submission)) == 1

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from nav_eval.evaluation.orchestrator import EvaluationOrchestrator
-from nav_eval.evaluation.replay.model import decode_replay
 from nav_eval.evaluation.shard_protocol import Beat, Checked, Ended, Filmed, Message, Purpose
+from nav_eval.orchestrator import EvaluationOrchestrator
+from nav_eval.replay.model import decode_replay
 from nav_eval_worker.runtime.base import ReplayWork
 from nav_eval_worker.runtime.process import ProcessPair, ProcessRuntime
 from support.worker import room_benchmark_config

@@ -11,34 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from nav_eval.agents import (
-    Action,
-    ActionSpec,
-    AddressError,
-    AgentFailure,
-    Cause,
-    ClientSettings,
-    Encoding,
-    Observation,
-    Outcome,
-    SensorSpec,
-    TaskInterface,
-    connect,
-    images,
-)
-from nav_eval.agents.address import SCHEMES
-from nav_eval.agents.failures import ConnectionLost, ProtocolError
+from nav_eval.agents import image_codecs
+from nav_eval.agents.addresses import SCHEMES, AddressError, connect
+from nav_eval.agents.client import ClientSettings, Watchdog, retry
+from nav_eval.agents.failures import AgentFailure, ConnectionLost, ProtocolError
 from nav_eval.agents.grpc_client import GrpcAgentClient
-from nav_eval.agents.heartbeat import Heartbeat
-from nav_eval.agents.loading import NoSuchAgent
-from nav_eval.agents.local import LocalAgentClient
-from nav_eval.agents.msgpack_numpy import pack, unpack
-from nav_eval.agents.openpi_mapping import Mapping, actions, padded, read_mapping
-from nav_eval.agents.rest import RestAgentClient
-from nav_eval.agents.retrying import retrying
-from nav_eval.agents.watchdog import Watchdog
-from nav_eval.dataset.episode import Episode, Instruction, Pose, PrivateEpisode, PublicEpisode
+from nav_eval.agents.local_client import LocalAgentClient, NoSuchAgent
+from nav_eval.agents.messages import Action, ActionSpec, Encoding, EpisodeEnd, Observation, TaskInterface
+from nav_eval.agents.openpi_client import PolicyMapping, decode_actions, pack, read_mapping, resize_with_padding, unpack
+from nav_eval.agents.rest_client import RestAgentClient
+from nav_eval.agents.websocket_connection import Heartbeat
+from nav_eval.dataset.episode import Episode, Instruction, PrivateEpisode, PublicEpisode
 from nav_eval.errors import ConfigError
+from nav_eval.records.geometry import Pose
+from nav_eval.records.results import Cause
+from nav_eval.sensors import SensorSpec
 
 TASK = TaskInterface(
     name="vln",
@@ -103,10 +90,10 @@ def test_three_further_attempts(failures: int, works: bool) -> None:
 
     settings = ClientSettings(backoff=0.001)
     if works:
-        assert retrying(operation, on=ConnectionLost, settings=settings) == "done"
+        assert retry(operation, on=ConnectionLost, settings=settings) == "done"
     else:
         with pytest.raises(ConnectionLost):
-            retrying(operation, on=ConnectionLost, settings=settings)
+            retry(operation, on=ConnectionLost, settings=settings)
     assert len(attempts) == min(failures, 3) + 1
 
 
@@ -181,8 +168,8 @@ def local(answer: object, **limits: float) -> list[Action]:
     Answering.answer = staticmethod(answer) if callable(answer) else answer
     client = LocalAgentClient(Answering, ClientSettings(**limits))
     client.describe(TASK)
-    client.reset_episode(PublicEpisode(episode_id="1", instruction=Instruction(text="north")))
-    return client.get_action(Observation(step=0, sensors={"gps": np.zeros(2, np.float32)}))
+    session = client.open_episode(PublicEpisode(episode_id="1", instruction=Instruction(text="north")))
+    return session.act(Observation(step=0, sensors={"gps": np.zeros(2, np.float32)}))
 
 
 def change(observation) -> str:
@@ -222,7 +209,7 @@ def test_only_a_public_episode_reaches_an_agent() -> None:
     client.describe(TASK)
     with pytest.raises(TypeError, match="PublicEpisode only"):
         client.open_episode(whole)  # type: ignore[arg-type]
-    client.open_episode(public).end(Outcome())
+    client.open_episode(public).end(EpisodeEnd())
 
 
 @given(
@@ -265,8 +252,8 @@ def test_no_bytes_do_more_than_be_refused(data: bytes) -> None:
         unpack(data)
 
 
-def mapping(**action: object) -> Mapping:
-    return Mapping.model_validate({"observation": {}, "action": {"names": ["stop", "go"], **action}})
+def mapping(**action: object) -> PolicyMapping:
+    return PolicyMapping.model_validate({"observation": {}, "action": {"names": ["stop", "go"], **action}})
 
 
 @pytest.mark.parametrize(
@@ -284,7 +271,7 @@ def mapping(**action: object) -> Mapping:
     ],
 )
 def test_a_mapping_reads_what_policies_answer(settings: dict, reply: dict, done: list[str]) -> None:
-    assert [action.name for action in actions(mapping(**settings).action, reply)] == done
+    assert [action.name for action in decode_actions(mapping(**settings).action, reply)] == done
 
 
 @pytest.mark.parametrize(
@@ -306,11 +293,13 @@ def test_a_mapping_reads_what_policies_answer(settings: dict, reply: dict, done:
 )
 def test_a_mapping_refuses_what_it_cannot_read(settings: dict, reply: object) -> None:
     with pytest.raises(ProtocolError):
-        actions(mapping(**settings).action, reply)
+        decode_actions(mapping(**settings).action, reply)
 
 
 def test_a_velocity_becomes_arguments() -> None:
-    (done,) = actions(mapping(decode="velocity", arguments=["linear", "angular"]).action, {"actions": [0.5, -0.1]})
+    (done,) = decode_actions(
+        mapping(decode="velocity", arguments=["linear", "angular"]).action, {"actions": [0.5, -0.1]}
+    )
     assert done.arguments == {"linear": 0.5, "angular": -0.1}
 
 
@@ -326,7 +315,7 @@ def test_a_mapping_file_that_is_wrong_is_named(tmp_path: Path, text: str) -> Non
 
 
 def test_pictures_are_padded_not_stretched() -> None:
-    tall = padded(np.full((100, 50, 3), 200, np.uint8), 224, 224)
+    tall = resize_with_padding(np.full((100, 50, 3), 200, np.uint8), 224, 224)
     assert tall.shape == (224, 224, 3)
     assert not tall[:, :50].any()
     assert (tall[:, 60:160] == 200).all()
@@ -343,4 +332,4 @@ def test_pictures_are_padded_not_stretched() -> None:
     ],
 )
 def test_only_pictures_are_encoded(shape: tuple, dtype: type, wanted: tuple, chosen: Encoding) -> None:
-    assert images.choose(np.zeros(shape, dtype), wanted) is chosen
+    assert image_codecs.choose_encoding(np.zeros(shape, dtype), wanted) is chosen

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nav_eval.agents import ANSWER, Action, ActionSpec, Cause, TaskInterface, documents
+from nav_eval.agents import json_messages
 from nav_eval.agents.failures import FAILURES, ProtocolError
-from nav_eval.agents.replies import checked_actions, pose
-from nav_eval.dataset.episode import Pose
+from nav_eval.agents.messages import ANSWER, Action, ActionSpec, TaskInterface, check_actions, make_pose
+from nav_eval.records.geometry import Pose
+from nav_eval.records.results import Cause
 
 TASK = TaskInterface(
     name="vln",
@@ -31,7 +32,7 @@ HERE = Pose((0.0, 0.0, 0.0))
     ],
 )
 def test_what_the_task_allows_passes(actions: list[Action]) -> None:
-    assert checked_actions(actions, task=TASK, most=2) == actions
+    assert check_actions(actions, task=TASK, most=2) == actions
 
 
 @pytest.mark.parametrize(
@@ -54,7 +55,7 @@ def test_what_the_task_allows_passes(actions: list[Action]) -> None:
 )
 def test_what_it_does_not_allow_is_named(actions: list[Action], words: str) -> None:
     with pytest.raises(ProtocolError) as caught:
-        checked_actions(actions, task=TASK, most=2)
+        check_actions(actions, task=TASK, most=2)
     assert words in str(caught.value)
     assert len(str(caught.value)) < 600
 
@@ -72,7 +73,7 @@ def test_what_it_does_not_allow_is_named(actions: list[Action], words: str) -> N
 )
 def test_a_pose_must_be_one(position: tuple[float, ...], rotation: tuple[float, ...]) -> None:
     with pytest.raises(ProtocolError):
-        pose(position=position, rotation=rotation)
+        make_pose(position=position, rotation=rotation)
 
 
 JSON_VALUES = st.recursive(
@@ -88,7 +89,7 @@ JSON_VALUES = st.recursive(
 @given(JSON_VALUES)
 def test_no_document_does_more_than_be_refused(document: Any) -> None:
     with suppress(ProtocolError):
-        actions = checked_actions(documents.actions_of(document, sequence=1, most=5), task=TASK, most=5)
+        actions = check_actions(json_messages.decode_actions(document, sequence=1, most=5), task=TASK, most=5)
         assert all(action.name in TASK.actions for action in actions)
 
 
@@ -107,7 +108,7 @@ def test_no_document_does_more_than_be_refused(document: Any) -> None:
     ],
 )
 def test_documents_say_actions_in_several_ways(document: dict[str, Any], actions: list[Action]) -> None:
-    assert documents.actions_of(document, sequence=1, most=5) == actions
+    assert json_messages.decode_actions(document, sequence=1, most=5) == actions
 
 
 def test_every_cause_has_a_failure_and_advice() -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nav_eval.agents import SensorSpec
 from nav_eval.agents.shared_memory import PROOF_BYTES, Ring, RingPool
-from nav_eval_sdk.shared_memory import Memories, Memory
+from nav_eval.sensors import SensorSpec
+from nav_eval_sdk.arrays import SharedMemory, SharedMemoryCache
 
 SENSORS = {
     "rgb": SensorSpec(kind="rgb", dtype="uint8", shape=(48, 64, 3)),
@@ -33,7 +33,7 @@ def test_the_agent_reads_what_was_drawn(ring: Ring) -> None:
     assert slot is not None
     offset = slot.put("rgb", picture(7))
     assert offset is not None
-    memory = Memory(ring.path, ring.size)
+    memory = SharedMemory(ring.path, ring.size)
     assert memory.proof == ring.proof
     seen = memory.array(1, offset=offset, dtype="uint8", shape=(48, 64, 3))
     assert np.array_equal(seen, picture(7))
@@ -46,7 +46,7 @@ def test_drawing_in_place_is_seen_without_a_copy(ring: Ring) -> None:
     slot.arrays["depth"][:] = 2.5
     offset = slot.put("depth", slot.arrays["depth"])
     assert offset is not None
-    seen = Memory(ring.path, ring.size).array(1, offset=offset, dtype="float32", shape=(48, 64))
+    seen = SharedMemory(ring.path, ring.size).array(1, offset=offset, dtype="float32", shape=(48, 64))
     assert (seen == 2.5).all()
 
 
@@ -88,7 +88,7 @@ def test_nobody_can_shrink_or_write_the_anonymous_memory() -> None:
     with pytest.raises(PermissionError):
         mmap.mmap(fd, ring.size)
     os.close(fd)
-    assert Memory(ring.path, ring.size).proof == ring.proof
+    assert SharedMemory(ring.path, ring.size).proof == ring.proof
 
 
 def test_a_ring_leaves_no_file(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_where_no_memory_can_be_shared_there_is_no_ring(directory: Path | None) 
 
 def test_the_sdk_tells_what_the_agent_still_has_and_copies_from_then_on() -> None:
     ring = Ring(SENSORS, slots=2)
-    memory = Memory(ring.path, ring.size)
+    memory = SharedMemory(ring.path, ring.size)
     slot = ring.take(1)
     assert slot is not None
     offset = slot.put("rgb", picture(1))
@@ -144,12 +144,12 @@ def test_the_sdk_tells_what_the_agent_still_has_and_copies_from_then_on() -> Non
 def test_the_sdk_finds_a_volume_that_is_mounted_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ring = Ring(SENSORS, slots=1, directory=tmp_path)
     elsewhere = f"/obs/{Path(ring.path).name}"
-    assert Memories().proof(elsewhere, ring.size) == b""
+    assert SharedMemoryCache().proof(elsewhere, ring.size) == b""
     monkeypatch.setenv("NAV_EVAL_SHM_DIR", str(tmp_path))
-    assert Memories().proof(elsewhere, ring.size) == ring.proof
+    assert SharedMemoryCache().proof(elsewhere, ring.size) == ring.proof
 
 
 @pytest.mark.parametrize(("path", "size"), [("/nowhere", 4096), ("/dev/null", 4096), ("", 4096), ("/etc", 4096)])
 def test_memory_that_cannot_be_mapped_is_done_without(path: str, size: int) -> None:
-    assert Memories().proof(path, size) == b""
-    assert Memories().get(path, size) is None
+    assert SharedMemoryCache().proof(path, size) == b""
+    assert SharedMemoryCache().get(path, size) is None

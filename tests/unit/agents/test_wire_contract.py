@@ -4,7 +4,6 @@ import copy
 import json
 import runpy
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +11,8 @@ from google.protobuf import descriptor_pb2
 
 from nav_eval.agents._generated import agent_pb2 as engine_pb2
 from nav_eval_sdk._generated import agent_pb2 as sdk_pb2
+from support.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[3]
 BREAKING = runpy.run_path(str(ROOT / "protos/breaking.py"))
 SNAPSHOT = json.loads((ROOT / "tests/data/protos/agent_v1.json").read_text())
 

@@ -1,8 +1,8 @@
 """Texts and places that several configuration tests use."""
 
-from pathlib import Path
+from support.paths import ROOT
 
-REPO = Path(__file__).resolve().parents[3]
+REPO = ROOT
 DATA = REPO / "tests" / "data" / "config"
 SHIPPED = sorted((REPO / "configs").rglob("*.yaml"))
 

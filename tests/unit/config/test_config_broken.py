@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-BROKEN = Path(__file__).resolve().parents[2] / "data" / "config" / "broken"
+from support.paths import TESTS
+
+BROKEN = TESTS / "data" / "config" / "broken"
 WITHOUT_HEADER = {
     "empty.yaml": ["is empty; start with `benchmark:`"],
     "not_utf8.yaml": ["line 2: not UTF-8 text (byte 0xfc)"],

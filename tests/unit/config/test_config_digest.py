@@ -12,7 +12,7 @@ from config_cases import MINIMAL
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nav_eval.config import BenchmarkConfig, canonical_json, config_digest, resolve, rules_digest
+from nav_eval.config import BenchmarkConfig, compute_config_digest, compute_rules_digest, resolve, to_canonical_json
 from nav_eval.config.schema import DRConfig
 
 FULL: dict[str, Any] = {
@@ -32,7 +32,7 @@ FULL: dict[str, Any] = {
 
 
 def digest(tree: dict[str, Any]) -> str:
-    return config_digest(BenchmarkConfig.model_validate(tree))
+    return compute_config_digest(BenchmarkConfig.model_validate(tree))
 
 
 def shuffled(node: Any, rng: random.Random) -> Any:
@@ -131,8 +131,8 @@ def test_files_comments_and_inheritance_leave_no_trace(
 )
 def test_what_cannot_change_a_score_is_no_rule(path: tuple[Any, ...], value: object) -> None:
     one, two = (BenchmarkConfig.model_validate(tree) for tree in (FULL, changed(path, value)))
-    assert rules_digest(one) == rules_digest(two)
-    assert config_digest(one) != config_digest(two)
+    assert compute_rules_digest(one) == compute_rules_digest(two)
+    assert compute_config_digest(one) != compute_config_digest(two)
 
 
 @pytest.mark.parametrize(
@@ -140,13 +140,13 @@ def test_what_cannot_change_a_score_is_no_rule(path: tuple[Any, ...], value: obj
 )
 def test_what_can_is_one(path: tuple[Any, ...]) -> None:
     one, two = (BenchmarkConfig.model_validate(tree) for tree in (FULL, changed(path, 7)))
-    assert rules_digest(one) != rules_digest(two)
+    assert compute_rules_digest(one) != compute_rules_digest(two)
 
 
 def test_the_canonical_form_means_the_same_again() -> None:
     config = BenchmarkConfig.model_validate(FULL)
-    again = BenchmarkConfig.model_validate(yaml.safe_load(canonical_json(config)))
-    assert config_digest(again) == config_digest(config)
+    again = BenchmarkConfig.model_validate(yaml.safe_load(to_canonical_json(config)))
+    assert compute_config_digest(again) == compute_config_digest(config)
     assert again.sensors() == config.sensors()
 
 
@@ -157,8 +157,11 @@ def test_negative_zero_is_zero() -> None:
 
 def test_the_digest_is_written_down() -> None:
     """The form must not change by accident: results of years ago carry it."""
-    assert canonical_json(DRConfig(level=1, seed=3)) == (
+    assert to_canonical_json(DRConfig(level=1, seed=3)) == (
         '{"clutter_scene":false,"level":1,"random_camera":null,"random_lighting":null,'
         '"random_scene":null,"random_textures":null,"scene_mode":0,"seed":3}'
     )
-    assert config_digest(DRConfig()) == "sha256:" + "9ddf1a41e09467688fbc13f66bca33a955d627b4fbc453c6a9972556c3b9cbd1"
+    assert (
+        compute_config_digest(DRConfig())
+        == "sha256:" + "9ddf1a41e09467688fbc13f66bca33a955d627b4fbc453c6a9972556c3b9cbd1"
+    )

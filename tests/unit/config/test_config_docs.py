@@ -47,7 +47,7 @@ def test_the_refusal(nav_eval: Callable, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_it_names_every_kind() -> None:
-    from nav_eval.config.kinds import KINDS
+    from nav_eval.config.file_kinds import KINDS
 
     for kind in KINDS.values():
         assert f"`{kind.keys[0]}" in PAGE or kind.name == "randomization"

@@ -10,7 +10,7 @@ from config_cases import DATA, REPO
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nav_eval.config import resolve, showing
+from nav_eval.config import resolve, yaml_writer
 from nav_eval.errors import ConfigError
 
 STARTS = [
@@ -57,7 +57,7 @@ def test_a_file_with_nonsense_in_it(data: st.DataObject, tmp_path_factory: pytes
     path = tmp_path_factory.mktemp("fuzz") / "config.yaml"
     path.write_text(yaml.safe_dump(tree), encoding="utf-8")
     with contextlib.suppress(ConfigError):
-        assert showing.as_yaml(resolve(path, environ={}))
+        assert yaml_writer.as_yaml(resolve(path, environ={}))
 
 
 @settings(max_examples=30, deadline=None)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nav_eval.config import BenchmarkConfig, load_benchmark
-from nav_eval.config.habitat import Migration, migrate_habitat
+from nav_eval.config.habitat import HabitatMigration, migrate_habitat
 from nav_eval.errors import ConfigError
 
 HABITAT = DATA / "habitat"
@@ -262,4 +262,4 @@ def test_nonsense_is_migrated_or_refused_but_never_crashes(
         migration = migrate_habitat(path)
     except ConfigError:
         return
-    assert isinstance(migration, Migration)
+    assert isinstance(migration, HabitatMigration)

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from nav_eval.config.layers import nested, put_over
-from nav_eval.config.origin import KeyPath, Layer, Origin
+from nav_eval.config.layers import ConfigLayer, KeyPath, Origin, make_nested_layer, merge_layers
 
 KEYS = st.sampled_from(["a", "b", "c"])
 SCALARS = st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from(["x", "y"])
@@ -23,7 +22,7 @@ def trees(depth: int = 3, *, mixed: bool = True) -> st.SearchStrategy[dict[str, 
     return st.fixed_dictionaries({}, optional=always | ({"d": SCALARS | below} if mixed else {}))
 
 
-def layer(tree: dict[str, Any], source: str = "f") -> Layer:
+def layer(tree: dict[str, Any], source: str = "f") -> ConfigLayer:
     origins: dict[KeyPath, Origin] = {}
 
     def walk(node: object, path: KeyPath) -> None:
@@ -33,40 +32,40 @@ def layer(tree: dict[str, Any], source: str = "f") -> Layer:
                 walk(value, (*path, key))
 
     walk(tree, ())
-    return Layer(tree, origins)
+    return ConfigLayer(tree, origins)
 
 
 @settings(max_examples=60)
 @given(trees(), trees())
 def test_merging_is_omegaconfs(base: dict[str, Any], over: dict[str, Any]) -> None:
     expected = OmegaConf.to_container(OmegaConf.merge(base, over))
-    assert put_over(layer(base), layer(over)).tree == expected
+    assert merge_layers(layer(base), layer(over)).tree == expected
 
 
 @settings(max_examples=40)
 @given(trees(mixed=False), trees(mixed=False), trees(mixed=False))
 def test_merging_is_associative(a: dict[str, Any], b: dict[str, Any], c: dict[str, Any]) -> None:
-    left = put_over(put_over(layer(a), layer(b)), layer(c))
-    right = put_over(layer(a), put_over(layer(b), layer(c)))
+    left = merge_layers(merge_layers(layer(a), layer(b)), layer(c))
+    right = merge_layers(layer(a), merge_layers(layer(b), layer(c)))
     assert left.tree == right.tree
 
 
 def test_a_scalar_between_mappings_wipes_the_lower_one() -> None:
     """The reason why layers are put on one by one, from below."""
     lower, wiping, upper = layer({"d": {"a": 1}}), layer({"d": None}), layer({"d": {"b": 2}})
-    assert put_over(put_over(lower, wiping), upper).tree == {"d": {"b": 2}}
+    assert merge_layers(merge_layers(lower, wiping), upper).tree == {"d": {"b": 2}}
 
 
 @settings(max_examples=30)
 @given(trees())
 def test_the_empty_layer_changes_nothing(tree: dict[str, Any]) -> None:
-    assert put_over(layer(tree), layer({})).tree == put_over(layer({}), layer(tree)).tree == tree
+    assert merge_layers(layer(tree), layer({})).tree == merge_layers(layer({}), layer(tree)).tree == tree
 
 
 @settings(max_examples=50)
 @given(trees(), trees())
 def test_every_value_has_the_origin_of_the_layer_it_came_from(base: dict[str, Any], over: dict[str, Any]) -> None:
-    merged = put_over(layer(base, "base"), layer(over, "over"))
+    merged = merge_layers(layer(base, "base"), layer(over, "over"))
 
     def walk(node: object, path: KeyPath) -> None:
         if isinstance(node, dict) and node:
@@ -88,14 +87,14 @@ def _has(tree: Any, path: KeyPath) -> bool:
 
 def test_single_entries_of_a_list_can_be_changed() -> None:
     base = layer({"robots": [{"name": "a", "height": 1}, {"name": "b", "height": 2}]})
-    merged = put_over(base, nested(("robots", 1, "height"), 5, Origin("cli")))
+    merged = merge_layers(base, make_nested_layer(("robots", 1, "height"), 5, Origin("cli")))
     assert merged.tree == {"robots": [{"name": "a", "height": 1}, {"name": "b", "height": 5}]}
     assert str(merged.origin(("robots", 1, "height"))) == "cli"
     assert str(merged.origin(("robots", 1, "name"))) == "f"
 
 
 def test_replacing_starts_a_key_afresh() -> None:
-    merged = put_over(
+    merged = merge_layers(
         layer({"task": {"a": 1}, "x": {"a": 1}}), layer({"task": {"b": 2}, "x": {"b": 2}}), replacing=["task"]
     )
     assert merged.tree == {"task": {"b": 2}, "x": {"a": 1, "b": 2}}

@@ -8,7 +8,7 @@ import pytest
 from config_cases import MINIMAL
 
 from nav_eval.config import (
-    Names,
+    KnownNames,
     load_benchmark,
     load_competition,
     load_scenario,
@@ -213,7 +213,7 @@ def test_names_of_plug_ins_are_accepted(write: Write) -> None:
     path = write("b.yaml", MINIMAL + "  simulator: {backend: unity}\n")
     with pytest.raises(ConfigError, match="is not one of the backends"):
         load_benchmark(path, environ={})
-    names = Names(backends=frozenset({"unity"}))
+    names = KnownNames(backends=frozenset({"unity"}))
     assert load_benchmark(path, environ={}, names=names).simulator.backend == "unity"
 
 

@@ -9,8 +9,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nav_eval.config.reading import parse_mapping, parse_value, read_text
-from nav_eval.config.writing import to_yaml
+from nav_eval.config.yaml_reader import parse_mapping, parse_value, read_text
+from nav_eval.config.yaml_writer import to_yaml
 from nav_eval.errors import ConfigError
 
 SCALARS = [

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from nav_eval.config import names
-from nav_eval.config.names import Names
+from nav_eval import config_model
 from nav_eval.config.schema import (
     ActionConfig,
     AgentServiceConfig,
@@ -22,7 +21,8 @@ from nav_eval.config.schema import (
     ScenarioConfig,
     TaskConfig,
 )
-from nav_eval.config.schema.sensors import kind_of
+from nav_eval.config.schema.task import find_sensor_kind
+from nav_eval.config_model import KnownNames
 
 
 def task(**extra: Any) -> TaskConfig:
@@ -94,7 +94,7 @@ def test_actions_of_plug_ins_have_parameters_of_their_own() -> None:
     ],
 )
 def test_the_kind_of_a_sensor(name: str, settings: dict[str, Any], kind: str) -> None:
-    assert kind_of(name, settings) == kind
+    assert find_sensor_kind(name, settings) == kind
 
 
 def test_sensors_as_a_list_of_names() -> None:
@@ -266,15 +266,14 @@ def test_lh_vln_ranks_by_the_challenges_weights_unless_told() -> None:
 
 
 def test_our_lists_of_names_are_those_of_the_registries() -> None:
-    from nav_eval.dataset.dataset import loaders  # noqa: F401  registers the formats
-    from nav_eval.dataset.registry import DATASETS
+    from nav_eval.dataset.loader import DATASETS
     from nav_eval.metrics.registry import METRICS
-    from nav_eval.simulator.backends import SIMULATORS
+    from nav_eval.simulator.base import SIMULATORS
     from nav_eval.tasks.base import TASKS
 
-    known = Names()
+    known = KnownNames()
     assert set(TASKS.names()) == known.tasks
     assert set(METRICS.names()) <= known.metrics
-    assert set(METRICS.names()) == names.NAVIGATION_METRICS
+    assert set(METRICS.names()) == config_model.NAVIGATION_METRICS
     assert set(DATASETS.names()) | {"speaker_change"} == known.formats
     assert set(SIMULATORS.names()) == known.backends

@@ -11,11 +11,11 @@ import pytest
 import yaml
 from config_cases import DATA, REPO, SHIPPED
 
-from nav_eval.config import load_benchmark, load_competition, load_scenario, load_task, resolve, showing
-from nav_eval.config.json_schema import file_schema
-from nav_eval.config.kinds import KINDS, kind_of
-from nav_eval.config.library import Library, shipped_configs
-from nav_eval.config.origin import Layer
+from nav_eval.config import load_benchmark, load_competition, load_scenario, load_task, resolve, yaml_writer
+from nav_eval.config.file_kinds import KINDS, find_kind
+from nav_eval.config.json_schema import make_file_schema
+from nav_eval.config.layers import ConfigLayer
+from nav_eval.config.resolver import ConfigSearchPath, find_shipped_configs
 
 EVERY_NAME = {
     "task": "vln lh_vln objectnav imagenav pointnav localization",
@@ -36,7 +36,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("kind", EVERY_NAME)
 def test_every_name_is_there(kind: str) -> None:
-    assert Library.default().names(KINDS[kind]) == sorted(EVERY_NAME[kind].split())
+    assert ConfigSearchPath.default().names(KINDS[kind]) == sorted(EVERY_NAME[kind].split())
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: str(path.relative_to(REPO / "configs")))
@@ -44,7 +44,7 @@ def test_it_loads_and_survives_being_shown(path: Path, tmp_path: Path) -> None:
     resolved = resolve(path, environ={})
     assert resolved.notes == ()
     shown = tmp_path / "shown.yaml"
-    shown.write_text(showing.as_yaml(resolved), encoding="utf-8")
+    shown.write_text(yaml_writer.as_yaml(resolved), encoding="utf-8")
     again = resolve(shown, environ={})
     assert again.digest == resolved.digest
     assert again.kind is resolved.kind
@@ -52,13 +52,13 @@ def test_it_loads_and_survives_being_shown(path: Path, tmp_path: Path) -> None:
 
 @cache
 def schema_of(kind: str) -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator(file_schema(KINDS[kind]))
+    return jsonschema.Draft202012Validator(make_file_schema(KINDS[kind]))
 
 
 @pytest.mark.parametrize("path", [*SHIPPED, *sorted((DATA / "seeds").rglob("*.yaml"))], ids=lambda path: path.stem)
 def test_it_satisfies_the_json_schema(path: Path) -> None:
     tree = yaml.safe_load(path.read_text(encoding="utf-8"))
-    schema_of(kind_of(Layer(tree, {}), source="").name).validate(tree)
+    schema_of(find_kind(ConfigLayer(tree, {}), source="").name).validate(tree)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -178,8 +178,8 @@ def test_the_demo_competition() -> None:
 def test_a_wheel_brings_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     package = tmp_path / "site-packages" / "nav_eval"
     (package / "_configs").mkdir(parents=True)
-    monkeypatch.setattr("nav_eval.config.library.nav_eval", SimpleNamespace(__file__=str(package / "__init__.py")))
-    assert shipped_configs() == package / "_configs"
+    monkeypatch.setattr("nav_eval.config.resolver.nav_eval", SimpleNamespace(__file__=str(package / "__init__.py")))
+    assert find_shipped_configs() == package / "_configs"
 
 
 def test_show_json(nav_eval: Callable) -> None:

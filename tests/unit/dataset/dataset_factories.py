@@ -5,8 +5,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from support.paths import ROOT
+
 HALF_TURN = [0.0, 1.0, 0.0, 0.0]
-SHARED = Path(__file__).resolve().parents[3] / "../shared/data/episodes"
+SHARED = ROOT / "../shared/data/episodes"
 
 
 def write_json(path: Path, value: Any) -> Path:

@@ -5,8 +5,7 @@ from dataset_factories import long_task, r2r_document, r2r_episode, write_json
 from typer.testing import CliRunner
 
 from nav_eval.cli import app
-from nav_eval.dataset.dataset import load_dataset
-from nav_eval.dataset.request import DatasetRequest
+from nav_eval.dataset.loader import DatasetRequest, load_dataset
 from nav_eval.errors import DatasetError
 
 

@@ -2,15 +2,13 @@
 
 import json
 import re
-from pathlib import Path
 
 import msgspec
 
-from nav_eval.dataset.dataset import load_dataset
-from nav_eval.dataset.registry import DATASETS
-from nav_eval.dataset.request import DatasetRequest
+from nav_eval.dataset.loader import DATASETS, DatasetRequest, load_dataset
+from support.paths import ROOT
 
-PAGE = (Path(__file__).resolve().parents[3] / "docs" / "datasets.md").read_text()
+PAGE = (ROOT / "docs" / "datasets.md").read_text()
 
 
 def test_every_format_is_on_the_page():

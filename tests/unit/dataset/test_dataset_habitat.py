@@ -18,11 +18,10 @@ from dataset_factories import (
     write_json,
 )
 
-from nav_eval.dataset.dataset import load_dataset
-from nav_eval.dataset.request import DatasetRequest
-from nav_eval.dataset.source import ReadLimits
+from nav_eval.dataset.json_file import FileLimits
+from nav_eval.dataset.loader import DatasetRequest, load_dataset
 from nav_eval.errors import DatasetError
-from nav_eval.frames import quaternion_from_yaw, yaw_of
+from nav_eval.records.geometry import get_yaw, make_yaw_rotation
 
 
 def load(path, format, **request):
@@ -145,7 +144,7 @@ def test_plain_imagenav_looks_from_the_goal_in_a_direction_that_stays(tmp_path):
     images = [episode.goals[0].image for episode in dataset]
     assert images[0].pose.position == (1.0, 1.25, 5.0)
     # our choice of direction, pinned: every process and every version must show the same picture
-    assert [round(yaw_of(image.pose.rotation), 6) for image in images] == [-3.039248, -0.221252]
+    assert [round(get_yaw(image.pose.rotation), 6) for image in images] == [-3.039248, -0.221252]
     assert dataset[0].goals[0].position == (1.0, 0.0, 5.0)
 
 
@@ -199,7 +198,7 @@ def test_pointnav_without_a_goal_is_refused(tmp_path):
 
 def test_streamed_files_give_the_same_episodes(tmp_path):
     path = write_content(tmp_path, "val", two_scenes(second_id="7"))
-    small = ReadLimits(whole=10)
+    small = FileLimits(whole=10)
     assert load(path, "objectnav", limits=small).digest == load(path, "objectnav").digest
     images = write_json(tmp_path / "images.json.gz", image_document())
     assert load(images, "imagenav", limits=small).digest == load(images, "imagenav").digest
@@ -209,7 +208,7 @@ def test_directions_are_what_frames_says():
     """The factories' rounded quaternion is a heading: nothing was re-ordered on the way."""
     x, y, z, w = view_point()["agent_state"]["rotation"]
     yaw = 2 * math.atan2(y, w)
-    assert quaternion_from_yaw(yaw) == pytest.approx((x, y, z, w), abs=1e-5)
+    assert make_yaw_rotation(yaw) == pytest.approx((x, y, z, w), abs=1e-5)
 
 
 shared = pytest.mark.skipif(not SHARED.is_dir(), reason="the shared sample episodes are not on this machine")

@@ -11,12 +11,11 @@ from dataset_factories import r2r_document, r2r_episode, without, write_json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nav_eval.dataset.dataset import load_dataset, stream_episodes
-from nav_eval.dataset.request import DatasetRequest
-from nav_eval.dataset.source import MIB, ReadLimits
+from nav_eval.dataset.json_file import MIB, FileLimits
+from nav_eval.dataset.loader import DatasetRequest, load_dataset, stream_episodes
 from nav_eval.errors import DatasetError, UnknownName
 
-STREAMED = ReadLimits(whole=10)
+STREAMED = FileLimits(whole=10)
 
 
 def load(path, **request):
@@ -32,7 +31,7 @@ def refusal_of(path, **request):
     return message
 
 
-@pytest.mark.parametrize("limits", [ReadLimits(), STREAMED], ids=["whole", "streamed"])
+@pytest.mark.parametrize("limits", [FileLimits(), STREAMED], ids=["whole", "streamed"])
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -72,7 +71,7 @@ def test_a_bad_field_is_named_with_its_episode_and_value(tmp_path, changes, said
     assert said in refusal_of(write_json(tmp_path / "val.json.gz", document), limits=limits)
 
 
-@pytest.mark.parametrize("limits", [ReadLimits(), STREAMED], ids=["whole", "streamed"])
+@pytest.mark.parametrize("limits", [FileLimits(), STREAMED], ids=["whole", "streamed"])
 @pytest.mark.parametrize("field", ["scene_id", "start_position", "start_rotation", "instruction"])
 def test_a_missing_field_is_named(tmp_path, field, limits):
     path = write_json(tmp_path / "val.json.gz", r2r_document(r2r_episode(1), without(r2r_episode(7), field)))
@@ -95,7 +94,7 @@ def test_duplicate_ids_are_refused_also_when_one_is_a_number_and_one_a_text(tmp_
     assert "episode id '7' occurs twice" in refusal_of(path)
 
 
-@pytest.mark.parametrize("limits", [ReadLimits(), STREAMED], ids=["whole", "streamed"])
+@pytest.mark.parametrize("limits", [FileLimits(), STREAMED], ids=["whole", "streamed"])
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -144,7 +143,7 @@ def test_gzip_without_the_ending_is_read(tmp_path):
     assert len(load(path)) == 1
 
 
-@pytest.mark.parametrize("limits", [ReadLimits(), STREAMED], ids=["whole", "streamed"])
+@pytest.mark.parametrize("limits", [FileLimits(), STREAMED], ids=["whole", "streamed"])
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
@@ -204,13 +203,13 @@ def test_a_decompression_bomb_is_refused_early(tmp_path):
 
 def test_more_than_the_agreed_size_is_refused(tmp_path):
     path = write_bomb(tmp_path / "large.json.gz", b'{"episodes": [', mebibytes=12)
-    assert "unpacks to more than 8 MiB" in refusal_of(path, limits=ReadLimits(whole=MIB, total=8 * MIB))
+    assert "unpacks to more than 8 MiB" in refusal_of(path, limits=FileLimits(whole=MIB, total=8 * MIB))
 
 
 def test_a_value_larger_than_agreed_is_refused(tmp_path):
     path = tmp_path / "val.json"
     path.write_text('{"episodes": [{"episode_id": "' + "x" * 4 * MIB + '"}]}')
-    limits = ReadLimits(whole=MIB, value=2 * MIB)
+    limits = FileLimits(whole=MIB, value=2 * MIB)
     assert "is larger than 2 MiB; split the file" in refusal_of(path, limits=limits)
 
 
@@ -218,7 +217,7 @@ def test_what_nobody_wants_is_skipped_however_large_it_is(tmp_path):
     path = tmp_path / "val.json"
     noise = {"thumbnails": ["x" * 1000] * 4000, "nested": [[{"a": [1, 2]}]] * 20_000}
     path.write_text(json.dumps(noise | {"episodes": [r2r_episode()]}))
-    limits = ReadLimits(whole=MIB // 4, value=MIB)
+    limits = FileLimits(whole=MIB // 4, value=MIB)
     assert load(path, limits=limits).episode_ids == ("1",)
 
 
@@ -230,7 +229,7 @@ def test_a_long_file_is_streamed_in_little_memory(tmp_path):
         for number in range(2_000):
             file.write("," + episode.replace("@", str(number)))
         file.write("]}")
-    request = DatasetRequest(format="r2r", path=path, limits=ReadLimits(whole=MIB // 4))
+    request = DatasetRequest(format="r2r", path=path, limits=FileLimits(whole=MIB // 4))
 
     def count():
         assert sum(1 for _ in stream_episodes(request)) == 2_001
@@ -254,7 +253,7 @@ def test_any_damage_gives_a_refusal_or_sound_episodes(tmp_path_factory, data, st
     path.write_bytes(bytes(text))
     message, episodes = "", ()
     try:
-        episodes = load(path, limits=STREAMED if streamed else ReadLimits())
+        episodes = load(path, limits=STREAMED if streamed else FileLimits())
     except DatasetError as refusal:
         message = str(refusal)
     assert bool(episodes) != (str(path) in message)

@@ -7,17 +7,16 @@ from pathlib import Path
 import pytest
 from dataset_factories import long_task, step_task, without, write_json, write_task_folder
 
-from nav_eval.dataset.dataset import load_dataset
-from nav_eval.dataset.decoding import Place
-from nav_eval.dataset.loaders.lhvln import split_of_scene
-from nav_eval.dataset.loaders.lhvln_folders import count_expert_steps
-from nav_eval.dataset.request import DatasetRequest
-from nav_eval.dataset.source import ReadLimits
+from nav_eval.dataset.formats.lhvln import count_expert_steps, find_scene_split
+from nav_eval.dataset.json_file import FileLimits
+from nav_eval.dataset.json_records import RecordPlace
+from nav_eval.dataset.loader import DatasetRequest, load_dataset
 from nav_eval.errors import DatasetError
-from nav_eval.frames import yaw_of
+from nav_eval.records.geometry import get_yaw
+from support.paths import TESTS
 
-ORACLE = Path(__file__).resolve().parents[2] / "data" / "dataset" / "lhvln_vla_gt_step.json"
-PLACE = Place(Path("somewhere"))
+ORACLE = TESTS / "data" / "dataset" / "lhvln_vla_gt_step.json"
+PLACE = RecordPlace(Path("somewhere"))
 
 
 def load(path, **request):
@@ -35,7 +34,7 @@ def test_a_task_of_a_batch_file_in_full(tmp_path):
     assert episode.instruction.text.startswith("Take the towel")
     assert episode.scene_id == "00241-h6nwVLpAKQz"
     assert episode.start_position == (1.25, 0.0, -8.5)
-    assert yaw_of(episode.start_rotation) == 0.0  # no rotation in the file: the published evaluator faces −Z
+    assert get_yaw(episode.start_rotation) == 0.0  # no rotation in the file: the published evaluator faces −Z
     assert episode.private.robot == "spot"
     assert [(s.target, s.region, s.ground_truth_steps) for s in episode.subtasks] == [
         ("towel", "1", 41),
@@ -49,7 +48,7 @@ def test_step_tasks_are_episodes_of_one_leg(tmp_path):
     assert dataset.episode_ids == ("batch_6-0", "batch_6-0-step1")
     step = dataset[1]
     assert [(s.target, s.region, s.ground_truth_steps) for s in step.subtasks] == [("towel", "1", 153)]
-    assert yaw_of(step.start_rotation) == pytest.approx(math.radians(30))  # −150 is 30 to the left of 180
+    assert get_yaw(step.start_rotation) == pytest.approx(math.radians(30))  # −150 is 30 to the left of 180
     assert load(tmp_path, roles=["step"]).episode_ids == ("batch_6-0-step1",)
 
 
@@ -57,7 +56,7 @@ def test_step_tasks_are_episodes_of_one_leg(tmp_path):
 def test_yaw_180_looks_along_minus_z(tmp_path, degrees, yaw):
     path = write_batch(tmp_path, **{"0": {"lh_task": long_task(), "st_task": [step_task(start_yaw=degrees)]}})
     rotation = load(path, roles=["step"])[0].start_rotation
-    difference = math.degrees(yaw_of(rotation)) - yaw
+    difference = math.degrees(get_yaw(rotation)) - yaw
     assert (difference + 180) % 360 - 180 == pytest.approx(0, abs=1e-9)
 
 
@@ -140,9 +139,9 @@ def test_an_unknown_split_lists_what_there_is(tmp_path):
 
 
 def test_a_scene_without_a_number_has_no_split():
-    assert split_of_scene("00800-x", PLACE) == "test"
+    assert find_scene_split("00800-x", PLACE) == "test"
     with pytest.raises(DatasetError, match="begins with HM3D's number"):
-        split_of_scene("apartment", PLACE)
+        find_scene_split("apartment", PLACE)
 
 
 def test_unknown_roles_are_refused(tmp_path):
@@ -162,7 +161,7 @@ def test_a_task_folder_in_full(tmp_path):
     assert episode.private.dense_path == ((0.0, 0.0, 0.0), (0.0, 0.0, 0.125), (0.0, 0.0, 0.25))
     assert episode.private.expert_actions == ("turn_left", "stop", "move_forward")
     assert episode.start_position == (0.0, 0.0, 0.0)
-    assert yaw_of(episode.start_rotation) == 0.0
+    assert get_yaw(episode.start_rotation) == 0.0
 
 
 def test_folders_are_found_from_the_root_the_task_folder_and_the_batch(tmp_path):
@@ -250,4 +249,4 @@ def test_a_target_without_steps_is_refused():
 
 def test_large_batches_are_streamed(tmp_path):
     path = write_batch(tmp_path, **{str(n): {"lh_task": long_task()} for n in range(50)})
-    assert load(path, limits=ReadLimits(whole=10)).digest == load(path).digest
+    assert load(path, limits=FileLimits(whole=10)).digest == load(path).digest

@@ -9,28 +9,18 @@ from dataset_factories import SHARED, write_json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nav_eval.dataset.dataset import load_dataset
-from nav_eval.dataset.episode import (
-    Episode,
-    Goal,
-    GoalImage,
-    Instruction,
-    Pose,
-    PrivateEpisode,
-    PublicEpisode,
-    Subtask,
-)
-from nav_eval.dataset.request import DatasetRequest
-from nav_eval.dataset.source import ReadLimits
-from nav_eval.dataset.writing import write_episodes
+from nav_eval.dataset.episode import Episode, Goal, GoalImage, Instruction, PrivateEpisode, PublicEpisode, Subtask
+from nav_eval.dataset.formats.native import write_episodes
+from nav_eval.dataset.json_file import FileLimits
+from nav_eval.dataset.loader import DatasetRequest, load_dataset
 from nav_eval.errors import DatasetError
-from nav_eval.frames import quaternion_from_yaw
+from nav_eval.records.geometry import Pose, make_yaw_rotation
 
 ENDINGS = [".json", ".jsonl", ".json.gz", ".jsonl.gz"]
 
 coordinates = st.floats(min_value=-1e6, max_value=1e6)
 positions = st.tuples(coordinates, coordinates, coordinates)
-poses = st.builds(Pose, positions, st.floats(-math.pi, math.pi).map(quaternion_from_yaw))
+poses = st.builds(Pose, positions, st.floats(-math.pi, math.pi).map(make_yaw_rotation))
 texts = st.text(min_size=1).filter(lambda text: text.strip())
 optional_texts = st.none() | st.text()
 lengths = st.none() | st.floats(min_value=0, max_value=1e9)
@@ -113,7 +103,7 @@ def test_what_is_written_is_read(tmp_path_factory, written):
         path = folder / f"episodes{ending}"
         assert write_episodes(path, iter(written)) == len(written)
         assert list(load(path)) == written
-        assert list(load(path, limits=ReadLimits(whole=1))) == written
+        assert list(load(path, limits=FileLimits(whole=1))) == written
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -224,7 +214,7 @@ def test_a_line_without_an_end_is_bounded(tmp_path):
     path = tmp_path / "episodes.jsonl.gz"
     path.write_bytes(gzip.compress(b'{"public":"' + b"x" * 3_000_000))
     with pytest.raises(DatasetError, match="a line is longer than 1 MiB"):
-        load(path, limits=ReadLimits(value=1024 * 1024))
+        load(path, limits=FileLimits(value=1024 * 1024))
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the shared sample episodes are not on this machine")

@@ -15,9 +15,9 @@ from dataset_factories import (
     write_task_folder,
 )
 
-from nav_eval.dataset.dataset import load_dataset
-from nav_eval.dataset.episode import Episode, Goal, Instruction, Pose, PrivateEpisode, PublicEpisode, Subtask
-from nav_eval.dataset.request import DatasetRequest
+from nav_eval.dataset.episode import Episode, Goal, Instruction, PrivateEpisode, PublicEpisode, Subtask
+from nav_eval.dataset.loader import DatasetRequest, load_dataset
+from nav_eval.records.geometry import Pose
 
 PUBLIC_TYPES = {PublicEpisode, Instruction}
 

@@ -11,9 +11,8 @@ from dataset_factories import (
     write_json,
 )
 
-from nav_eval.dataset.dataset import load_dataset
-from nav_eval.dataset.request import DatasetRequest
-from nav_eval.dataset.source import ReadLimits
+from nav_eval.dataset.json_file import FileLimits
+from nav_eval.dataset.loader import DatasetRequest, load_dataset
 from nav_eval.errors import DatasetError
 
 
@@ -72,12 +71,12 @@ def test_a_bad_expert_file_is_named(tmp_path, experts, said):
     assert "val_gt.json.gz" in str(refusal.value)
 
 
-@pytest.mark.parametrize("whole", [ReadLimits().whole, 10])
+@pytest.mark.parametrize("whole", [FileLimits().whole, 10])
 def test_experts_are_found_in_any_order_also_when_the_file_is_too_large_for_memory(tmp_path, whole):
     numbers = list(range(1, 40))
     write_json(tmp_path / "val_gt.json.gz", {str(n): expert(n) for n in reversed(numbers)})
     path = write_json(tmp_path / "val.json.gz", r2r_document(*map(r2r_episode, numbers)))
-    dataset = load(path, limits=ReadLimits(whole=whole))
+    dataset = load(path, limits=FileLimits(whole=whole))
     assert [len(episode.private.dense_path) for episode in dataset] == numbers
 
 

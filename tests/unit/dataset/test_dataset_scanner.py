@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nav_eval.dataset.scanner import JsonScanner
-from nav_eval.dataset.source import ReadLimits, SourceFile
+from nav_eval.dataset.json_file import FileLimits, JsonScanner, SourceFile
 from nav_eval.errors import DatasetError
 
 tricky_texts = st.text(alphabet='a"\\{}[],: \n\té漢', max_size=8)
@@ -34,7 +33,7 @@ class TextInPieces(SourceFile):
 
 
 def scanner_of(text, *, chunk=4, **limits):
-    return JsonScanner(TextInPieces(path=Path("text.json"), text=text, chunk=chunk, limits=ReadLimits(**limits)))
+    return JsonScanner(TextInPieces(path=Path("text.json"), text=text, chunk=chunk, limits=FileLimits(**limits)))
 
 
 @given(document=st.lists(values, max_size=4), chunk=st.integers(1, 9), indent=indents, ascii_only=st.booleans())

@@ -8,12 +8,18 @@ import sys
 import pytest
 from dataset_factories import r2r_document, r2r_episode, rxr_episode, write_json
 
-from nav_eval.dataset.dataset import TaskDataset, load_dataset, stream_episodes
-from nav_eval.dataset.episode import Episode, Pose, PrivateEpisode, PublicEpisode
-from nav_eval.dataset.registry import DATASETS, register_dataset
-from nav_eval.dataset.request import DatasetRequest
-from nav_eval.dataset.selection import scene_names
+from nav_eval.dataset.episode import Episode, PrivateEpisode, PublicEpisode
+from nav_eval.dataset.loader import (
+    DATASETS,
+    DatasetRequest,
+    TaskDataset,
+    list_scene_names,
+    load_dataset,
+    register_dataset,
+    stream_episodes,
+)
 from nav_eval.errors import DatasetError, NameTaken
+from nav_eval.records.geometry import Pose
 
 
 @pytest.fixture
@@ -55,8 +61,8 @@ def test_the_sample_does_not_depend_on_the_order_of_the_file(hundred, tmp_path):
 
 def test_the_sample_is_the_same_in_another_process(hundred):
     program = (
-        "import sys; from pathlib import Path; from nav_eval.dataset.dataset import load_dataset\n"
-        "from nav_eval.dataset.request import DatasetRequest\n"
+        "import sys; from pathlib import Path; from nav_eval.dataset.loader import load_dataset\n"
+        "from nav_eval.dataset.loader import DatasetRequest\n"
         "request = DatasetRequest(format='r2r', path=Path(sys.argv[1]), episodes=10, seed=1)\n"
         "print(*load_dataset(request).episode_ids)"
     )
@@ -114,7 +120,7 @@ def test_filter_by_language(tmp_path):
     ],
 )
 def test_names_of_a_scene(scene_id, names):
-    assert scene_names(scene_id) == names
+    assert list_scene_names(scene_id) == names
 
 
 def episode(name, x=0.0, **info):

@@ -5,8 +5,7 @@ import json
 import pytest
 from dataset_factories import SHARED, situation, without, write_json, write_sqa3d_pair
 
-from nav_eval.dataset.dataset import load_dataset
-from nav_eval.dataset.request import DatasetRequest
+from nav_eval.dataset.loader import DatasetRequest, load_dataset
 from nav_eval.errors import DatasetError
 
 

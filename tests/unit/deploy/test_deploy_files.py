@@ -1,5 +1,7 @@
 """Files of deploy/ that no program of ours reads: parsed, compared with what they describe, run where that is cheap."""
 
+import ast
+import importlib
 import json
 import os
 import re
@@ -16,7 +18,8 @@ from typing import Any
 import pytest
 import yaml
 
-ROOT = Path(__file__).resolve().parents[3]
+from support.paths import ROOT
+
 DOCKERFILES = sorted((ROOT / "deploy" / "docker").glob("Dockerfile.*"))
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SISTERS = (".gateway", ".worker")
@@ -35,11 +38,21 @@ def test_requirements_follow_extras_of_extras() -> None:
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("package", ["nav_eval_gateway.app", "nav_eval_worker.opening", "nav_eval_worker.doing"])
+@pytest.mark.parametrize("package", ["nav_eval_gateway.app", "nav_eval_worker.context", "nav_eval_worker.job_runner"])
 def test_what_images_leave_out_is_not_loaded(package: str) -> None:
-    code = f"import {package}, sys; print([m for m in ('numba', 'moderngl', 'DracoPy') if m in sys.modules])"
+    left_out = ("numba", "moderngl", "DracoPy", "trimesh", "lxml", "networkx", "collada", "rtree")
+    code = f"import {package}, sys; print([m for m in {left_out} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("script", sorted((ROOT / "deploy/docker").rglob("*.py")), ids=lambda file: file.stem)
+def test_what_scripts_of_images_import_is_there(script: Path) -> None:
+    for node in ast.walk(ast.parse(script.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("nav_eval"):
+            module = importlib.import_module(node.module)
+            for name in node.names:
+                assert hasattr(module, name.name) or importlib.import_module(f"{node.module}.{name.name}")
 
 
 @pytest.mark.parametrize("file", DOCKERFILES, ids=lambda file: file.suffix)
@@ -128,7 +141,7 @@ def test_the_dashboard_is_what_its_source_says() -> None:
 
 
 def test_panels_and_alerts_ask_for_what_the_gateway_tells() -> None:
-    told = (ROOT / "services" / "nav_eval_gateway" / "metrics.py").read_text()
+    told = (ROOT / "services" / "nav_eval_gateway" / "prometheus.py").read_text()
     asked = (ROOT / "deploy" / "monitoring" / "dashboard.py").read_text()
     asked += (ROOT / "deploy" / "monitoring" / "alerts.yml").read_text()
     names = {re.sub(r"_(total|bucket)$", "", name) for name in re.findall(r"\bnav_eval_\w+", asked)}

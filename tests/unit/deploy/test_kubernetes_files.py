@@ -11,7 +11,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from nav_eval_worker.runtime.pods.settings import PREFIX, KubernetesSettings
+from nav_eval_worker.runtime.pods.cluster import PREFIX, KubernetesSettings
 from support.pod_security import breaches_of_restricted
 from support.tools import program
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import yaml
 
+from support.paths import ROOT
 from support.tools import program
 
-ROOT = Path(__file__).resolve().parents[3]
 MONITORING = ROOT / "deploy" / "monitoring"
 ALERTS: list[dict[str, Any]] = yaml.safe_load((MONITORING / "alerts.yml").read_text())["groups"][0]["rules"]
 

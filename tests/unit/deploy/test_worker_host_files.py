@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-ROOT = Path(__file__).resolve().parents[3]
+from support.paths import ROOT
+
 FOLDER = ROOT / "deploy" / "worker-host"
 PARTS: dict[str, Any] = {
     name: yaml.safe_load((FOLDER / name).read_text()) for name in ("hub.yml", "docker-compose.yml")

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "integration/docs"))
+from support.paths import ROOT, TESTS
+
+sys.path.insert(0, str(TESTS / "integration/docs"))
 
 from documented_commands import REASONS, TESTED_BY, blocks_of
 
-ROOT = Path(__file__).parents[3]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "sdk/examples").rglob("*.md"))]
 
 

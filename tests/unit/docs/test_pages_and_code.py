@@ -1,15 +1,14 @@
 """Pages that repeat what the code says repeat it right."""
 
 import re
-from pathlib import Path
 
 import pytest
 import yaml
 
-from nav_eval.causes import Cause
-from nav_eval.dataset.registry import DATASETS
+from nav_eval.dataset.loader import DATASETS
+from nav_eval.records.results import Cause
+from support.paths import ROOT
 
-ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
 
 
@@ -25,9 +24,11 @@ def test_the_faq_has_every_cause_and_its_advice() -> None:
         ("toml", "pyproject.toml"),
         ("python", "nav_eval_flatland/metric.py"),
         ("python", "nav_eval_flatland/task.py"),
+        ("python", "nav_eval_flatland/sensor.py"),
         ("python", "nav_eval_flatland/simulator.py"),
         ("python", "nav_eval_flatland/protocol.py"),
         ("yaml", "patrol.yaml"),
+        ("python", "check.py"),
     ],
 )
 def test_the_extending_page_shows_the_files_of_the_example(language: str, file: str) -> None:
@@ -45,7 +46,7 @@ def test_the_extending_page_names_every_group_that_is_read() -> None:
 
 def test_the_data_page_has_every_format_and_benchmark() -> None:
     page = (DOCS / "data.md").read_text()
-    from nav_eval.evaluation.data_check.scenes import LAYOUTS
+    from nav_eval.evaluation.scene_check import LAYOUTS
 
     for layout in LAYOUTS:
         assert f"\n### {layout.name}\n" in page

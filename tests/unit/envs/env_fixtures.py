@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from nav_eval.config import BenchmarkConfig, load_benchmark
-from nav_eval.dataset.dataset import load_dataset
-from nav_eval.dataset.episode import Episode, Goal, GoalImage, Pose
-from nav_eval.dataset.request import DatasetRequest
-from nav_eval.dataset.writing import write_episodes
+from nav_eval.dataset.episode import Episode, Goal, GoalImage
+from nav_eval.dataset.formats.native import write_episodes
+from nav_eval.dataset.loader import DatasetRequest, load_dataset
 from nav_eval.envs import NavEnv
+from nav_eval.records.geometry import Pose
 
 MakeBenchmark = Callable[..., BenchmarkConfig]
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nav_eval.config.schema import TaskConfig
-from nav_eval.dataset.vectors import ActionVectors, relative_states
+from nav_eval.dataset.action_vectors import ActionVectors, compute_relative_states
 from nav_eval.errors import ConfigError
 
 
@@ -78,7 +78,7 @@ def test_foreign_actions_are_refused() -> None:
 
 def test_states_are_in_the_frame_of_the_first() -> None:
     yaw = math.pi / 2  # faces −X
-    states = relative_states([(5, 1, 5), (3, 1.5, 5), (5, 1, 8)], [yaw, yaw + 0.5, yaw - 2 * math.pi])
+    states = compute_relative_states([(5, 1, 5), (3, 1.5, 5), (5, 1, 8)], [yaw, yaw + 0.5, yaw - 2 * math.pi])
     np.testing.assert_allclose(states, [[0, 0, 0, 0], [2, 0, 0.5, 0.5], [0, 3, 0, 0]], atol=1e-6)
 
 
@@ -92,4 +92,4 @@ def test_states_are_what_gps_and_compass_say(make_env) -> None:
         yaws.append(env.rollout.state.yaw)
         (forward, right), (turned,) = observation["gps"], observation["compass"]
         read.append([forward, -right, positions[-1][1] - positions[0][1], turned])
-    np.testing.assert_allclose(relative_states(positions, yaws)[1:], read, atol=1e-5)
+    np.testing.assert_allclose(compute_relative_states(positions, yaws)[1:], read, atol=1e-5)

@@ -10,12 +10,12 @@ from gymnasium.utils.env_checker import check_env
 
 import nav_eval.envs
 from nav_eval.envs import RewardOptions
+from nav_eval.envs.render_frame import AGENT, GOAL
 from nav_eval.envs.rollout import NeedsReset
-from nav_eval.envs.screen import AGENT, GOAL
 from nav_eval.errors import ConfigError, DatasetError
-from nav_eval.evaluation.orchestrator import EvaluationOrchestrator
 from nav_eval.evaluation.run_folder import RunFolder
-from nav_eval.evaluation.trajectories import succeeded
+from nav_eval.orchestrator import EvaluationOrchestrator
+from nav_eval.tasks.base import is_success
 
 STOP, LEFT, AHEAD, RIGHT = range(4)  # LH-VLN's order
 IDS = {task: f"NavEval/{name}-v0" for name, task in nav_eval.envs.TASK_IDS.items() if task}
@@ -144,9 +144,10 @@ def test_the_scores_are_the_evaluators(task, make_env, tmp_path) -> None:
         outcomes = [env.step(env.actions.write(action, {})) for action in result.actions]
         *_, terminated, truncated, info = outcomes[-1]
         assert terminated or truncated
-        assert env._path == list(result.trajectory)
+        assert env.rollout.play.log.trajectory == result.trajectory
+        assert env.rollout.play.log.digest == result.action_digest
         assert {name: info["metrics"].get(name) for name in result.metrics} == result.metrics
-        assert info["is_success"] == succeeded(result)
+        assert info["is_success"] == is_success(result)
 
 
 @pytest.mark.parametrize(

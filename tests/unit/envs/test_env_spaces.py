@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from nav_eval.config.schema import CompassSensor, DepthSensor, GpsSensor, ImageGoalSensor, PointGoalSensor, PoseSensor
 from nav_eval.dataset.episode import Episode, Instruction
-from nav_eval.envs.spaces import AnyText, NoSuchAction, action_reader, observation_space, sensor_space
+from nav_eval.envs.spaces import AnyText, NoSuchAction, make_action_reader, make_observation_space, make_sensor_space
 from nav_eval.errors import ConfigError
+from nav_eval.sensors import CompassSensor, DepthSensor, GpsSensor, ImageGoalSensor, PointGoalSensor, PoseSensor
 
 TASKS = ["lh_vln", "vln", "objectnav", "imagenav", "pointnav"]
 
@@ -47,26 +47,26 @@ def test_pictures_keep_their_type_and_shape(make_env) -> None:
     ],
 )
 def test_bounds(config, low, high) -> None:
-    space = sensor_space("sensor", config, [])
+    space = make_sensor_space("sensor", config, [])
     assert isinstance(space, spaces.Box)
     np.testing.assert_array_equal(space.low, np.broadcast_to(np.float32(low), space.shape))
     np.testing.assert_array_equal(space.high, np.broadcast_to(np.float32(high), space.shape))
 
 
 def test_only_the_chosen_sensors(task_benchmark, room_episodes) -> None:
-    space = observation_space(task_benchmark("vln"), room_episodes, sensors=["gps", "instruction"])
+    space = make_observation_space(task_benchmark("vln"), room_episodes, sensors=["gps", "instruction"])
     assert set(space) == {"gps", "instruction"}
     with pytest.raises(ConfigError, match="no sensor 'sonar'"):
-        observation_space(task_benchmark("vln"), room_episodes, sensors=["sonar"])
+        make_observation_space(task_benchmark("vln"), room_episodes, sensors=["sonar"])
     with pytest.raises(ConfigError, match="at least one"):
-        observation_space(task_benchmark("vln"), room_episodes, sensors=[])
+        make_observation_space(task_benchmark("vln"), room_episodes, sensors=[])
 
 
 def test_instructions_in_any_script(task_benchmark, room_episodes) -> None:
     text = "走到椅子旁边。 Go — naïvely!"
     public = msgspec.structs.replace(room_episodes[0].public, instruction=Instruction(text=text))
     episodes: list[Episode] = [msgspec.structs.replace(room_episodes[0], public=public)]
-    space = observation_space(task_benchmark("vln"), episodes, sensors=["instruction"])["instruction"]
+    space = make_observation_space(task_benchmark("vln"), episodes, sensors=["instruction"])["instruction"]
     assert space.contains(text)
     assert "椅" in space.character_set  # so that gymnasium's own shared memory can hold it
     assert not space.contains(text + "!")
@@ -80,13 +80,13 @@ def test_any_text_is_bounded_only_in_length() -> None:
 
 def test_goal_pictures_of_two_sizes_are_refused(room_episodes) -> None:
     with pytest.raises(ConfigError, match=r"goal\.width"):
-        sensor_space("goal", ImageGoalSensor(), room_episodes)
-    fixed = sensor_space("goal", ImageGoalSensor(width=10, height=8), room_episodes)
+        make_sensor_space("goal", ImageGoalSensor(), room_episodes)
+    fixed = make_sensor_space("goal", ImageGoalSensor(width=10, height=8), room_episodes)
     assert fixed.shape == (8, 10, 3)
 
 
 def test_discrete_actions_are_numbered_as_in_the_task(task_benchmark) -> None:
-    reader = action_reader(task_benchmark("lh_vln").task)
+    reader = make_action_reader(task_benchmark("lh_vln").task)
     assert [reader.read(index)[0] for index in range(4)] == ["stop", "turn_left", "move_forward", "turn_right"]
     assert reader.read(np.int64(2))[0] == "move_forward"
     assert reader.write("turn_right", {}) == 3
@@ -99,7 +99,7 @@ VELOCITY = "task.actions=[{name: stop}, {name: velocity_control, params: {max_li
 
 
 def test_velocity_control(task_benchmark) -> None:
-    reader = action_reader(task_benchmark("vln", VELOCITY).task)
+    reader = make_action_reader(task_benchmark("vln", VELOCITY).task)
     assert reader.space.contains(np.array([-1, 1, 0], np.float32))
     name, arguments = reader.read(np.array([0.5, -1, 0], np.float32))
     assert (name, arguments) == ("velocity_control", {"linear_velocity": 0.2, "angular_velocity": -60.0})
@@ -113,15 +113,15 @@ def test_velocity_control(task_benchmark) -> None:
 def test_a_task_with_both_kinds_of_control_chooses(task_benchmark) -> None:
     both = "task.actions=[{name: stop}, {name: move_forward}, {name: velocity_control}]"
     task = task_benchmark("vln", both).task
-    assert isinstance(action_reader(task).space, spaces.Discrete)
-    assert isinstance(action_reader(task, control="velocity").space, spaces.Box)
+    assert isinstance(make_action_reader(task).space, spaces.Discrete)
+    assert isinstance(make_action_reader(task, control="velocity").space, spaces.Box)
     with pytest.raises(ConfigError, match="no 'velocity' control"):
-        action_reader(task_benchmark("vln").task, control="velocity")
+        make_action_reader(task_benchmark("vln").task, control="velocity")
 
 
 def test_localization_has_an_environment_of_its_own(room_benchmark) -> None:
     with pytest.raises(ConfigError, match="answered, not walked"):
-        action_reader(room_benchmark("demo_localization").task)
+        make_action_reader(room_benchmark("demo_localization").task)
 
 
 def test_robots_with_different_sensors_are_refused(task_benchmark, room_episodes) -> None:
@@ -129,7 +129,7 @@ def test_robots_with_different_sensors_are_refused(task_benchmark, room_episodes
     benchmark = task_benchmark("vln", robots)
     private = msgspec.structs.replace(room_episodes[0].private, robot="two")
     other = msgspec.structs.replace(room_episodes[0], private=private)
-    assert "sonar" in observation_space(benchmark, [other]).spaces
-    assert "rgb" in observation_space(benchmark, [other, room_episodes[1]], sensors=["rgb"]).spaces
+    assert "sonar" in make_observation_space(benchmark, [other]).spaces
+    assert "rgb" in make_observation_space(benchmark, [other, room_episodes[1]], sensors=["rgb"]).spaces
     with pytest.raises(ConfigError, match="different sensors"):
-        observation_space(benchmark, [other, room_episodes[1]])
+        make_observation_space(benchmark, [other, room_episodes[1]])

@@ -12,7 +12,7 @@ from nav_eval.envs.localization import LocalizationEnv
 from nav_eval.envs.rollout import NeedsReset
 from nav_eval.envs.spaces import NoSuchAction
 from nav_eval.errors import ConfigError
-from nav_eval.frames import yaw_of
+from nav_eval.records.geometry import get_yaw
 
 
 def make(benchmark, **settings) -> LocalizationEnv:
@@ -48,7 +48,7 @@ def test_an_answer_is_worth_its_accuracies(aside: float, turned: float, reward: 
     _, info = env.reset(seed=0)
     truth = env.episodes.by_id(info["episode_id"]).private.start
     x, y, z = truth.position
-    answer = np.array([[x + aside, y, z, yaw_of(truth.rotation) + turned]], np.float32)
+    answer = np.array([[x + aside, y, z, get_yaw(truth.rotation) + turned]], np.float32)
     answer[0, 3] = math.remainder(answer[0, 3], math.tau)
     _, got, terminated, truncated, info = env.step(answer)
     assert (got, terminated, truncated) == (reward, True, False)

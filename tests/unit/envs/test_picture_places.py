@@ -5,10 +5,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from nav_eval.envs.playlist import Playlist
-from nav_eval.simulator.backends import open_simulator
-from nav_eval.simulator.base import SimulatorSetup
-from nav_eval.simulator.rendering.errors import BadCamera
+from nav_eval.envs.env import EpisodeIterator
+from nav_eval.errors import BadCamera
+from nav_eval.simulator.base import SimulatorSetup, open_simulator
 
 NOISY = "task.sensors.depth_front.noise={model: redwood, intensity: 1.0}"
 TWINS = "task.sensors.depth_near={kind: depth, width: 32, height: 24, max_depth: 1.0}"
@@ -60,7 +59,7 @@ def test_scene_by_scene_loads_each_scene_once(room_episodes) -> None:
         return msgspec.structs.replace(room_episodes[0], public=public, private=private)
 
     episodes = [in_scene(index, "xyz"[index % 3]) for index in range(12)]
-    playlist, random = Playlist(episodes, order="by_scene"), np.random.default_rng(0)
+    playlist, random = EpisodeIterator(episodes, order="by_scene"), np.random.default_rng(0)
     played = [playlist.next(random) for _ in range(12)]
     scenes = [episode.scene_id for episode in played]
     assert sum(a != b for a, b in pairwise(scenes)) == 2

@@ -10,14 +10,10 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from nav_eval.config import BenchmarkConfig
+from nav_eval.envs import vector
 from nav_eval.envs.env import NavEnv
-from nav_eval.envs.vector import NavVectorEnv
-from nav_eval.envs.vector import env as vector_env
-from nav_eval.envs.vector.line import Line
-from nav_eval.envs.vector.memory import ALIGNMENT, Layout, SharedArrays
-from nav_eval.envs.vector.messages import Command, Reply
-from nav_eval.envs.vector.worker import Crew
-from nav_eval.envs.vector.workers import _dealt
+from nav_eval.envs.vector import NavVectorEnv, _deal
+from nav_eval.envs.vector_worker import ALIGNMENT, Command, Layout, Reply, SharedArrays, WorkerEnvs, WorkerPipe
 from nav_eval.simulator.rendering import Renderer
 
 
@@ -29,14 +25,14 @@ class WorkersHere:
         self.runs = [range(layout.num_envs)]
         benchmark = BenchmarkConfig.model_validate(order["benchmark"])
         envs = {index: NavEnv(benchmark, **order["env"]) for index in self.runs[0]}
-        self._crew = Crew(envs, self.memory, AutoresetMode(order["autoreset"]))
+        self._crew = WorkerEnvs(envs, self.memory, AutoresetMode(order["autoreset"]))
         self._replies: list[Reply] = []
 
     def greet(self) -> None:
         pass
 
     def reset(self, commands: list[Command]) -> None:
-        self._replies = [self._crew.reset(command.starts) for command in commands]
+        self._replies = [self._crew.reset(command.requests) for command in commands]
 
     def step(self) -> None:
         reply = self._crew.step()
@@ -51,7 +47,7 @@ class WorkersHere:
 
 @pytest.fixture
 def here(monkeypatch, task_benchmark, tmp_path) -> Callable[..., NavVectorEnv]:
-    monkeypatch.setattr(vector_env, "Workers", WorkersHere)
+    monkeypatch.setattr(vector, "Workers", WorkersHere)
 
     def make(*overrides: str, **settings: Any) -> NavVectorEnv:
         return NavVectorEnv(task_benchmark("lh_vln", *overrides), cache=tmp_path / "cache", **settings)
@@ -117,23 +113,23 @@ def test_rows_do_not_share_cache_lines() -> None:
 
 @pytest.mark.parametrize("environments", [1, 2, 5, 16])
 @pytest.mark.parametrize("workers", [1, 2, 3])
-def test_environments_are_dealt_out_evenly(environments, workers) -> None:
-    runs = _dealt(environments, min(workers, environments))
+def test_environments_are_deal_out_evenly(environments, workers) -> None:
+    runs = _deal(environments, min(workers, environments))
     assert [index for run in runs for index in run] == list(range(environments))
     assert max(map(len, runs)) - min(map(len, runs)) <= 1
 
 
 def test_a_step_needs_no_words() -> None:
     """Bytes on the line: one for a step, and one for its answer unless an episode has begun or ended."""
-    parent, worker = Line.pair(multiprocessing.get_context("spawn"))
+    parent, worker = WorkerPipe.make_pair(multiprocessing.get_context("spawn"))
     parent.nudge()
-    assert worker.hear() is None
-    worker.say(b"an episode has ended")
+    assert worker.receive() is None
+    worker.send(b"an episode has ended")
     worker.nudge()
-    assert [parent.hear(), parent.hear()] == [b"an episode has ended", None]
+    assert [parent.receive(), parent.receive()] == [b"an episode has ended", None]
     worker.close()
     with pytest.raises(EOFError):
-        parent.hear()
+        parent.receive()
     with pytest.raises(BrokenPipeError):
         parent.nudge()
     parent.close()

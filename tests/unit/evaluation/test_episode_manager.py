@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nav_eval.causes import Cause
-from nav_eval.dataset.episode import Episode, Pose, PrivateEpisode, PublicEpisode
-from nav_eval.evaluation.episode_manager import ATTEMPTS, EpisodeManager, EpisodeState
-from nav_eval.evaluation.results import EpisodeResult, EpisodeStatus
+from nav_eval.dataset.episode import Episode, PrivateEpisode, PublicEpisode
+from nav_eval.evaluation.episodes import ATTEMPTS, EpisodeManager, EpisodeState
+from nav_eval.records.geometry import Pose
+from nav_eval.records.results import Cause, EpisodeResult, EpisodeStatus
 
 
 def make_episode(name: str) -> Episode:

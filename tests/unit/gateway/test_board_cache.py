@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from nav_eval_gateway.board_cache import BoardCache, Edition, Rendered, SharedLooks
+from nav_eval_gateway.board_cache import BoardCache, BoardVersion, RenderedAnswer, SingleFlight
 from nav_eval_store.errors import NotFound
 
 
@@ -33,7 +33,7 @@ class Slow:
 def test_who_comes_while_a_look_runs_gets_the_next_one() -> None:
     async def play() -> None:
         slow = Slow()
-        shared = SharedLooks(slow.look)
+        shared = SingleFlight(slow.look)
         first = shared.ask("board")
         await asyncio.to_thread(slow.begun.wait)
         slow.value = 1  # after the first look has read, before the others ask
@@ -49,7 +49,7 @@ def test_who_comes_while_a_look_runs_gets_the_next_one() -> None:
 def test_one_who_leaves_takes_the_answer_from_nobody() -> None:
     async def play() -> None:
         slow = Slow()
-        shared = SharedLooks(slow.look)
+        shared = SingleFlight(slow.look)
         leaves, stays = shared.ask("board"), shared.ask("board")
         leaves.cancel()
         slow.go.set()
@@ -68,7 +68,7 @@ def test_a_failed_look_is_everybodys_and_not_the_last() -> None:
                 raise answer
             return answer
 
-        shared = SharedLooks(look)
+        shared = SingleFlight(look)
         with pytest.raises(NotFound):
             await shared.ask("board")
         assert await shared.ask("board") == 7
@@ -76,18 +76,18 @@ def test_a_failed_look_is_everybodys_and_not_the_last() -> None:
     run(play())
 
 
-def edition(version: int, phase=uuid4()) -> Edition:  # noqa: B008
-    return Edition(phase, uuid4(), version, "public")
+def edition(version: int, phase=uuid4()) -> BoardVersion:  # noqa: B008
+    return BoardVersion(phase, uuid4(), version, "public")
 
 
 def test_a_board_is_rendered_once_per_version_and_viewer() -> None:
     rendered: list[tuple[int, str]] = []
 
     def render(version: int, kind: str):
-        def work() -> Rendered:
+        def work() -> RenderedAnswer:
             time.sleep(0.02)
             rendered.append((version, kind))
-            return Rendered(version, kind, f"{version} {kind}".encode())
+            return RenderedAnswer(version, kind, f"{version} {kind}".encode())
 
         return work
 
@@ -109,13 +109,13 @@ def test_a_late_rendering_does_not_replace_a_newer_one() -> None:
         cache = BoardCache(None)
         gate = threading.Event()
 
-        def old() -> Rendered:
+        def old() -> RenderedAnswer:
             gate.wait(10)
-            return Rendered(1, "public", b"old")
+            return RenderedAnswer(1, "public", b"old")
 
         slow = asyncio.create_task(cache.get(edition(1), "public", "json", old))
         await asyncio.sleep(0.01)
-        await cache.get(edition(2), "public", "json", lambda: Rendered(2, "public", b"new"))
+        await cache.get(edition(2), "public", "json", lambda: RenderedAnswer(2, "public", b"new"))
         gate.set()
         assert (await slow).body == b"old", "who asked for version 1 may have it"
         kept = await cache.get(edition(2), "public", "json", lambda: pytest.fail("rendered again"))
@@ -128,14 +128,14 @@ def test_memory_is_bounded() -> None:
     async def play() -> None:
         cache = BoardCache(None, most_bytes=1000)
         for number in range(50):
-            await cache.get(edition(1), str(number), "json", lambda: Rendered(1, "x", b"-" * 300))
+            await cache.get(edition(1), str(number), "json", lambda: RenderedAnswer(1, "x", b"-" * 300))
         assert cache.size <= 1000
-        await cache.get(edition(1), "large", "json", lambda: Rendered(1, "x", b"-" * 5000))
+        await cache.get(edition(1), "large", "json", lambda: RenderedAnswer(1, "x", b"-" * 5000))
         assert cache.size == 5000, "the one in use stays"
 
     run(play())
 
 
 def test_equal_versions_of_different_content_have_different_tags() -> None:
-    assert Rendered(3, "public", b"a").etag != Rendered(3, "public", b"b").etag
-    assert Rendered(3, "public", b"a").etag == Rendered(3, "public", b"a").etag
+    assert RenderedAnswer(3, "public", b"a").etag != RenderedAnswer(3, "public", b"b").etag
+    assert RenderedAnswer(3, "public", b"a").etag == RenderedAnswer(3, "public", b"a").etag

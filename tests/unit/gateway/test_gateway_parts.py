@@ -1,6 +1,7 @@
 """The gateway's pure parts: tus headers, settings, problems, turnstile, messages."""
 
 import logging
+import re
 import stat
 import threading
 from base64 import b64encode
@@ -11,17 +12,17 @@ import pytest
 from starlette.datastructures import Headers
 
 from nav_eval.errors import NavEvalError
+from nav_eval_gateway import errors, tus_protocol
 from nav_eval_gateway import errors as gateway_errors
-from nav_eval_gateway import problems, tus
 from nav_eval_gateway.errors import BadHeader, GatewayError, Unavailable, UnsupportedContent, UnsupportedVersion
-from nav_eval_gateway.notify import CeleryMessenger
-from nav_eval_gateway.settings import GatewaySettings, kept_secret
-from nav_eval_gateway.turnstile import Turnstile
+from nav_eval_gateway.rate_limit import ConcurrencyLimit
+from nav_eval_gateway.settings import GatewaySettings, load_secret
+from nav_eval_gateway.task_publisher import CeleryTaskPublisher
 from nav_eval_store import errors as store_errors
 from nav_eval_store.errors import StoreError
-from nav_eval_store.lifecycle import JobKind
-from nav_eval_store.messages import Broker, task_name
-from nav_eval_store.recovery import Message
+from nav_eval_store.submissions.lifecycle import JobKind
+from nav_eval_store.work.broker import Broker, make_task_name
+from nav_eval_store.work.queues import JobMessage, JobQueue
 
 
 def headers(**named: str) -> Headers:
@@ -34,14 +35,14 @@ def b64(text: str | bytes) -> str:
 
 def test_metadata_goes_around_unchanged() -> None:
     details = {"filename": "Übung.tar", "empty": "", "sha256": "0" * 64}
-    assert tus.metadata(headers(upload_metadata=tus.encoded(details))) == details
-    assert tus.metadata(headers()) == {}
+    assert tus_protocol.parse_metadata(headers(upload_metadata=tus_protocol.encode_metadata(details))) == details
+    assert tus_protocol.parse_metadata(headers()) == {}
 
 
 @pytest.mark.parametrize("text", ["key !!!", "kéy YQ==", "a b c", "key " + b64(b"\xff"), "k" * 101, "x" * 9000])
 def test_metadata_that_is_none(text: str) -> None:
     with pytest.raises(BadHeader):
-        tus.metadata(headers(upload_metadata=text))
+        tus_protocol.parse_metadata(headers(upload_metadata=text))
 
 
 @pytest.mark.parametrize(
@@ -49,7 +50,7 @@ def test_metadata_that_is_none(text: str) -> None:
     [({"upload_length": "0"}, 0), ({"upload_length": "17"}, 17), ({"upload_defer_length": "1"}, None)],
 )
 def test_lengths(given: dict[str, str], length: int | None) -> None:
-    assert tus.length(headers(**given)) == length
+    assert tus_protocol.parse_length(headers(**given)) == length
 
 
 @pytest.mark.parametrize(
@@ -66,17 +67,17 @@ def test_lengths(given: dict[str, str], length: int | None) -> None:
 )
 def test_lengths_that_are_none(given: dict[str, str]) -> None:
     with pytest.raises(BadHeader):
-        tus.length(headers(**given))
+        tus_protocol.parse_length(headers(**given))
 
 
 def test_other_versions_and_contents_are_refused() -> None:
-    tus.refuse_other_versions(headers(tus_resumable="1.0.0"))
+    tus_protocol.refuse_other_versions(headers(tus_resumable="1.0.0"))
     with pytest.raises(UnsupportedVersion) as refusal:
-        tus.refuse_other_versions(headers(tus_resumable="2.0.0"))
+        tus_protocol.refuse_other_versions(headers(tus_resumable="2.0.0"))
     assert refusal.value.headers == {"Tus-Version": "1.0.0"}
-    tus.refuse_other_content(headers(content_type="Application/Offset+Octet-Stream; x=y"))
+    tus_protocol.refuse_other_content(headers(content_type="Application/Offset+Octet-Stream; x=y"))
     with pytest.raises(UnsupportedContent):
-        tus.refuse_other_content(headers(content_type="text/plain"))
+        tus_protocol.refuse_other_content(headers(content_type="text/plain"))
 
 
 def test_every_refusal_has_a_status_and_a_sentence() -> None:
@@ -91,11 +92,11 @@ def test_every_refusal_has_a_status_and_a_sentence() -> None:
     assert len(kinds) > 25
     for kind in kinds:
         error = kind()
-        assert 400 <= problems.status_of(error) < 600
-        assert problems.status_of(error) != 500
+        assert 400 <= errors.get_status(error) < 600
+        assert errors.get_status(error) != 500
         assert str(error).endswith((".", "`"))
-        assert problems.title_of(problems.status_of(error))
-    assert problems.status_of(NavEvalError()) == 500
+        assert errors.get_title(errors.get_status(error))
+    assert errors.get_status(NavEvalError()) == 500
 
 
 def test_the_secret_key_is_made_once_and_is_ours_alone(tmp_path: Path) -> None:
@@ -104,7 +105,7 @@ def test_the_secret_key_is_made_once_and_is_ours_alone(tmp_path: Path) -> None:
     assert GatewaySettings.from_environment(environ).secret_key == first
     assert len(first) >= 40
     assert stat.S_IMODE((tmp_path / "secret-key").stat().st_mode) == 0o600
-    assert kept_secret(tmp_path / "secret-key") == first
+    assert load_secret(tmp_path / "secret-key") == first
     (tmp_path / "given").write_text("from a file\n")
     told = {**environ, "NAV_EVAL_SECRET_KEY_FILE": str(tmp_path / "given")}
     assert GatewaySettings.from_environment(told).secret_key == "from a file"
@@ -132,7 +133,7 @@ def test_cookies_are_bound_to_the_host_over_https(tmp_path: Path) -> None:
 
 
 def test_a_turnstile_turns_away_whom_it_cannot_hold() -> None:
-    turnstile, inside, leave = Turnstile(inside=1, waiting=1), threading.Event(), threading.Event()
+    turnstile, inside, leave = ConcurrencyLimit(inside=1, waiting=1), threading.Event(), threading.Event()
 
     def stay() -> None:
         with turnstile:
@@ -155,19 +156,21 @@ def test_a_turnstile_turns_away_whom_it_cannot_hold() -> None:
 
 
 def test_messages_are_sent_by_the_name_of_the_task(tmp_path: Path) -> None:
-    messenger = CeleryMessenger(Broker(f"filesystem://{tmp_path}"))
-    job = uuid4()
-    messenger.tell([Message(job, JobKind.SHARD, uuid4())])
-    messenger.tell([])
-    messenger.close()
+    publisher = CeleryTaskPublisher(Broker(f"filesystem://{tmp_path}"))
+    job, submission = uuid4(), uuid4()
+    publisher.publish([JobMessage(job, JobKind.SHARD, submission, JobQueue.SHARDS)])
+    publisher.publish([])
+    publisher.close()
     (sent,) = (tmp_path / "queue").glob("*.msg")
-    assert task_name(JobKind.SHARD) == "nav_eval_worker.shard"
-    assert task_name(JobKind.SHARD) in sent.read_text()
+    assert make_task_name(JobKind.SHARD) == "nav_eval_worker.shard"
+    assert make_task_name(JobKind.SHARD) in sent.read_text()
+    assert sent.name.endswith(".shards.msg")
+    assert {str(job), str(submission)} <= set(re.findall(r"[0-9a-f-]{36}", sent.read_text()))
 
 
 def test_a_broker_that_is_away_is_a_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    messenger = CeleryMessenger(Broker("redis://127.0.0.1:1/0"))
+    publisher = CeleryTaskPublisher(Broker("redis://127.0.0.1:1/0"))
     with caplog.at_level(logging.WARNING):
-        messenger.tell([Message(uuid4(), JobKind.VALIDATE, uuid4())])
-        messenger.close()
-    assert "recover will tell the workers" in caplog.text
+        publisher.publish([JobMessage(uuid4(), JobKind.VALIDATE, uuid4(), JobQueue.QUICK)])
+        publisher.close()
+    assert "the dispatcher will send again" in caplog.text

@@ -16,17 +16,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nav_eval.evaluation.replay.page import data_json
+import nav_eval_gateway.app
+import nav_eval_store
+from nav_eval.replay.page import encode_data
 from nav_eval_gateway import pages
-from nav_eval_gateway.pages import assets, plots
-from nav_eval_gateway.pages.rendering import duration, metric_name, moment, number, render, size
-from nav_eval_gateway.pages.sketching import sketch
-from nav_eval_gateway.pages.standing import ROWS, Standing, Wish
-from nav_eval_gateway.pages.words import LANGUAGES, Words, catalogue, chosen_language, refusals, words
-from nav_eval_store.boards import Board, Cell, Column, Row
-from nav_eval_store.errors import Conflict
-from nav_eval_store.lifecycle import JobKind, State
-from nav_eval_store.models import TeamKind, Visibility
+from nav_eval_gateway.pages import plots, static_files
+from nav_eval_gateway.pages.jinja import (
+    format_duration,
+    format_metric_name,
+    format_moment,
+    format_number,
+    format_size,
+    render,
+)
+from nav_eval_gateway.pages.leaderboard_table import ROWS, BoardQuery, Standing
+from nav_eval_gateway.pages.replay import sketch_replay
+from nav_eval_gateway.pages.translations import (
+    LANGUAGES,
+    Translator,
+    choose_language,
+    load_catalogue,
+    load_refusals,
+    make_translator,
+)
+from nav_eval_store.boards.leaderboard import Board, Cell, Column, Row
+from nav_eval_store.errors import Conflict, Refusal
+from nav_eval_store.models import EntryVisibility, TeamKind
+from nav_eval_store.submissions.lifecycle import JobKind, SubmissionState
 
 FOLDER = Path(pages.__file__).parent
 NOW = datetime(2026, 9, 1, 12, tzinfo=UTC)
@@ -44,10 +60,10 @@ def prefixes() -> set[str]:
 
 
 def test_every_language_says_the_same_things() -> None:
-    english = catalogue("en")
+    english = load_catalogue("en")
     for language in LANGUAGES:
-        assert catalogue(language).keys() == english.keys(), language
-        for key, text in catalogue(language).items():
+        assert load_catalogue(language).keys() == english.keys(), language
+        for key, text in load_catalogue(language).items():
             assert text, f"{language} {key}"
             assert names(text) == names(english[key]), f"{language} {key}"
 
@@ -57,28 +73,28 @@ def names(text: str) -> set[str]:
 
 
 def test_no_page_uses_a_word_that_is_not_there() -> None:
-    assert used_keys() - catalogue("en").keys() == set()
+    assert used_keys() - load_catalogue("en").keys() == set()
     assert len(used_keys()) > 200
     for prefix in prefixes():
-        assert any(key.startswith(prefix) for key in catalogue("en")), prefix
+        assert any(key.startswith(prefix) for key in load_catalogue("en")), prefix
 
 
 def test_no_word_is_left_over() -> None:
     of_values = ("part.", "purpose.", "form.")  # named by what a refusal says, or by the kind of a mistake
     together = (*prefixes(), *of_values, "refusal.", "field.", "cause.", "advice.", "upload.js.", "column.")
-    unused = {key for key in catalogue("en") if not key.startswith(together)} - used_keys()
+    unused = {key for key in load_catalogue("en") if not key.startswith(together)} - used_keys()
     assert {key for key in unused if not key.endswith(".one")} == set()
 
 
 @pytest.mark.parametrize("kind", JobKind)
 def test_every_kind_of_job_has_a_name(kind: JobKind) -> None:
-    assert all(f"job.{kind}" in catalogue(language) for language in LANGUAGES)
+    assert all(f"job.{kind}" in load_catalogue(language) for language in LANGUAGES)
 
 
-@pytest.mark.parametrize("state", State)
-def test_every_state_has_a_name_and_a_reason(state: State) -> None:
+@pytest.mark.parametrize("state", SubmissionState)
+def test_every_state_has_a_name_and_a_reason(state: SubmissionState) -> None:
     for language in LANGUAGES:
-        assert {f"state.{state}", f"reason.{state}"} <= catalogue(language).keys()
+        assert {f"state.{state}", f"reason.{state}"} <= load_catalogue(language).keys()
 
 
 @pytest.mark.parametrize(
@@ -93,12 +109,12 @@ def test_every_state_has_a_name_and_a_reason(state: State) -> None:
     ],
 )
 def test_languages_are_agreed_on(wish: str | None, accept: str, language: str) -> None:
-    assert chosen_language(wish, accept) == language
+    assert choose_language(wish, accept) == language
 
 
 def test_words_know_one_from_many() -> None:
-    assert Words("en")("board.submissions", count=1) == "1 submission"
-    assert Words("en")("board.submissions", count=2) == "2 submissions"
+    assert Translator("en")("board.submissions", count=1) == "1 submission"
+    assert Translator("en")("board.submissions", count=2) == "2 submissions"
 
 
 def row(team: str, score: float | None, *, kind: TeamKind = TeamKind.TEAM, **changes: object) -> Row:
@@ -120,7 +136,7 @@ def row(team: str, score: float | None, *, kind: TeamKind = TeamKind.TEAM, **cha
         "p_value": None,
         "verified_at": None,
         "outdated": False,
-        "visibility": Visibility.SHOWN,
+        "visibility": EntryVisibility.SHOWN,
         "reason": None,
     }
     return Row(**{**fields, **changes})  # type: ignore[arg-type]
@@ -140,7 +156,7 @@ def board(*rows: Row) -> Board:
 
 
 def standing(*rows: Row, own: UUID | None = None, **wish: str) -> Standing:
-    return Standing(board(*rows), Wish.of("cup", "dev", wish), own_team=own)
+    return Standing(board(*rows), BoardQuery.of("cup", "dev", wish), own_team=own)
 
 
 def teams_of(found: Standing) -> list[str]:
@@ -208,15 +224,15 @@ def test_axes_hold_all_values_and_have_a_few_round_ticks(values: list[float]) ->
 
 
 def test_a_diagram_leaves_out_what_has_no_number() -> None:
-    plot = plots.metric_against_metric(ABC, "tar", "score")
+    plot = plots.plot_metrics(ABC, "tar", "score")
     assert plot is not None
     assert len(plot.dots) == 3
-    assert plots.metric_against_metric([row("x", None)], "tar", "score") is None
+    assert plots.plot_metrics([row("x", None)], "tar", "score") is None
 
 
 def test_a_sketch_of_an_answer_shows_the_answer() -> None:
     line = {"episode_id": "a", "actions": [{"action": "answer", "poses": [[1.0, 2.0, 3.0, 0, 0, 0, 1]]}]}
-    replay = sketch({**line, "trajectory": [[7.0, 7.0, 7.0]]}, benchmark="demo")
+    replay = sketch_replay({**line, "trajectory": [[7.0, 7.0, 7.0]]}, benchmark="demo")
     assert {step.position for step in replay.steps} == {(1.0, 2.0, 3.0)}
     assert replay.events[-1].reason == "answer"
 
@@ -229,11 +245,11 @@ def test_a_sketch_has_a_step_per_action() -> None:
         "trajectory": [[0, 0, 0], [0, 0, -1], [0, 0, -1], [0, 0, -1]],
         "metrics": {"sr": True},
     }
-    replay = sketch(line, benchmark="demo")
+    replay = sketch_replay(line, benchmark="demo")
     assert [step.action for step in replay.steps] == [None, "move_forward", "turn_left", "stop"]
     assert replay.steps[2].arguments == {"degrees": 30.0}
     assert replay.steps[0].yaw == 0.0  # towards −Z
-    assert json.loads(data_json(replay))["events"][-1]["reason"] == "stop"
+    assert json.loads(encode_data(replay))["events"][-1]["reason"] == "stop"
     column, line_ = replay.floors[0].pixel((0, 0, -1))
     assert 0 <= column <= replay.floors[0].picture.width
     assert 0 <= line_ <= replay.floors[0].picture.height
@@ -243,105 +259,83 @@ def test_a_sketch_has_a_step_per_action() -> None:
     "line", [{"episode_id": "x"}, {"episode_id": "x", "actions": ["stop"], "cause": "agent_crash"}]
 )
 def test_a_sketch_needs_hardly_anything(line: dict[str, object]) -> None:
-    assert sketch(line, benchmark="demo").steps[0].position == (0.0, 0.0, 0.0)
+    assert sketch_replay(line, benchmark="demo").steps[0].position == (0.0, 0.0, 0.0)
 
 
 def test_files_are_addressed_by_their_content() -> None:
-    assert assets.asset_url("pages.css") == f"/static/{assets.digest()}/pages.css"
-    assert {"replay.js", "replay.css", "board.js"} <= assets.assets().keys()
-    assert sum(len(asset.compressed) for asset in assets.assets().values()) < 60_000
+    assert static_files.make_asset_url("pages.css") == f"/static/{static_files.compute_digest()}/pages.css"
+    assert {"replay.js", "replay.css", "board.js"} <= static_files.load_assets().keys()
+    assert sum(len(asset.compressed) for asset in static_files.load_assets().values()) < 60_000
 
 
 @pytest.mark.parametrize(
     ("shown", "text"),
     [
-        (number(None), "–"),
-        (number(0.12345), "0.123"),
-        (metric_name("tar"), "TAR"),
-        (metric_name("path_length"), "path length"),
-        (size(999), "999 B"),
-        (size(2_500_000_000), "2.5 GB"),
-        (duration(3661), "1 h 1 min"),
-        (duration(timedelta(days=2, seconds=5)), "2 d 5 s"),
-        (duration(0), "0 s"),
-        (duration(3661, words("zh")("units").split()), "1 小时 1 分"),
-        (str(moment(NOW)), '<time datetime="2026-09-01T12:00:00Z">2026-09-01 12:00 UTC</time>'),
+        (format_number(None), "–"),
+        (format_number(0.12345), "0.123"),
+        (format_metric_name("tar"), "TAR"),
+        (format_metric_name("path_length"), "path length"),
+        (format_size(999), "999 B"),
+        (format_size(2_500_000_000), "2.5 GB"),
+        (format_duration(3661), "1 h 1 min"),
+        (format_duration(timedelta(days=2, seconds=5)), "2 d 5 s"),
+        (format_duration(0), "0 s"),
+        (format_duration(3661, make_translator("zh")("units").split()), "1 小时 1 分"),
+        (str(format_moment(NOW)), '<time datetime="2026-09-01T12:00:00Z">2026-09-01 12:00 UTC</time>'),
     ],
 )
 def test_values_look_as_people_read_them(shown: str, text: str) -> None:
     assert shown == text
 
 
-PATTERNS_OF = ("nav_eval_store", "nav_eval_gateway")
-FOR_OTHERS = frozenset(
-    {
-        *(
-            "backup",
-            "blobs",
-            "cli",
-            "database",
-            "export",
-            "first_start",
-            "health",
-            "hub",
-            "keys",
-            "leases",
-            "lifecycle",
-        ),
-        *("messages", "migrate", "middlewares", "readiness", "sending", "settings", "tally", "tus", "work"),
-    }
-)
-"""Modules whose refusals nobody reads on a page: of commands, of workers, of other programs."""
-NOT_FOR_PAGES = frozenset(
-    {"DangerousChange", "OSError", "ValueError", "BadHeader", "UnsupportedContent", "HTTPException"}
-)
-FOR_PROGRAMS = frozenset({"Upload-Metadata", "`phase` needs", "give the baseline another name"})
+def refusals(kind: type[Refusal] = Refusal) -> Iterator[type[Refusal]]:
+    """All kinds that there are: the application has imported them."""
+    yield kind
+    for leaf in kind.__subclasses__():
+        yield from refusals(leaf)
 
 
 def patterns() -> Iterator[str]:
     """The texts of all refusals that can reach a page, as they stand in the code."""
-    for package in PATTERNS_OF:
-        folder = Path(pages.__file__).parents[2] / package
-        for module in folder.rglob("*.py"):
-            if module.stem not in FOR_OTHERS:
-                yield from _raised(ast.parse(module.read_text("utf-8")))
+    shown = {kind.__name__ for kind in refusals() if kind.is_translated}
+    for package in (nav_eval_store, nav_eval_gateway):
+        for module in Path(package.__path__[0]).rglob("*.py"):
+            yield from _told(ast.parse(module.read_text("utf-8")), shown)
 
 
-def _raised(tree: ast.AST) -> Iterator[str]:
+def _told(tree: ast.AST, shown: set[str]) -> Iterator[str]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
-            if ast.unparse(node.exc.func) in NOT_FOR_PAGES:
-                continue
-            first = node.exc.args[0]
-            assert not isinstance(first, ast.JoinedStr), (
-                f"give values by name, so that it can be translated: {ast.unparse(node)}"
+        if isinstance(node, ast.Call) and node.args:
+            first, kind = node.args[0], ast.unparse(node.func).rpartition(".")[2]
+            assert kind not in shown or not isinstance(first, ast.JoinedStr), (
+                f"give values by name, so that it can be translated, or raise an OperatorError: {ast.unparse(node)}"
             )
-            if isinstance(first, ast.Constant) and isinstance(first.value, str):
+            if kind in shown and isinstance(first, ast.Constant):
                 yield first.value
 
 
 @pytest.mark.parametrize("language", [language for language in LANGUAGES if language != "en"])
 def test_every_refusal_that_a_page_can_show_is_translated(language: str) -> None:
-    found = {text for text in patterns() if not any(part in text for part in FOR_PROGRAMS)}
+    found = set(patterns())
     assert len(found) > 70
-    assert found - refusals(language).keys() == set()
-    for pattern, text in refusals(language).items():
+    assert found - load_refusals(language).keys() == set()
+    for pattern, text in load_refusals(language).items():
         assert names(text) == names(pattern), pattern
 
 
 def test_a_refusal_is_told_in_the_language_of_the_page() -> None:
-    error = Conflict("It is still {state}; cancel it first, or wait.", state=State.RUNNING)
+    error = Conflict("It is still {state}; cancel it first, or wait.", state=SubmissionState.RUNNING)
     assert str(error) == "It is still running; cancel it first, or wait."
-    assert words("en").refusal(error.pattern, error.values) == str(error)
-    assert words("zh").refusal(error.pattern, error.values) == "它仍为“运行中”；请先取消或等待。"
+    assert make_translator("en").refusal(error.pattern, error.values) == str(error)
+    assert make_translator("zh").refusal(error.pattern, error.values) == "它仍为“运行中”；请先取消或等待。"
     hostile = Conflict("The team {name!r} is full: it may have {most} members.", name="{0.__class__}", most=3)
-    assert "{0.__class__}" in words("zh").refusal(hostile.pattern, hostile.values)
-    assert words("zh").refusal("Nobody has {translated} this.", {}) == "Nobody has {translated} this."
+    assert "{0.__class__}" in make_translator("zh").refusal(hostile.pattern, hostile.values)
+    assert make_translator("zh").refusal("Nobody has {translated} this.", {}) == "Nobody has {translated} this."
 
 
 def test_names_beside_dots_keep_clear_of_each_other() -> None:
     rows = [row(f"team {number}", 0.5 + 0.001 * number) for number in range(20)] + [row("x" * 40, 0.9)]
-    plot = plots.metric_against_metric(rows, "tar", "score")
+    plot = plots.plot_metrics(rows, "tar", "score")
     assert plot is not None
     named = [dot for dot in plot.dots if dot.name]
     assert len(plot.dots) == 21
@@ -364,10 +358,10 @@ def rendered(lines: Sequence[Row], **asked: str) -> bytes:
         rows=lines,
         withheld=(),
     )
-    wish = Wish.of("cup", "dev", asked)
+    wish = BoardQuery.of("cup", "dev", asked)
     return render(
         "board_part.html.j2",
-        t=words("en"),
+        t=make_translator("en"),
         competition=SimpleNamespace(name="cup", title="The Cup"),
         phase=SimpleNamespace(name="dev"),
         title="Development",
@@ -379,7 +373,7 @@ def rendered(lines: Sequence[Row], **asked: str) -> bytes:
         x="sr",
         y="score",
         over_time=None,
-        scatter=plots.metric_against_metric(lines, "sr", "score"),
+        scatter=plots.plot_metrics(lines, "sr", "score"),
         is_organiser=False,
     ).encode()
 
@@ -391,7 +385,9 @@ def test_a_board_of_a_thousand_rows_stays_small() -> None:
     for place in range(1000):
         cells = {name: _cell(rng.random()) for name in METRICS}
         rows.append(row(f"A team with a long name {place}", rng.random(), title="cross-modal, v2", metrics=cells))
-    files = sum(len(assets.assets()[name].body) for name in ("pages.css", "pages.js", "board.js", "mark.svg"))
+    files = sum(
+        len(static_files.load_assets()[name].body) for name in ("pages.css", "pages.js", "board.js", "mark.svg")
+    )
     frame = 5000
     assert len(rendered(rows)) + files + frame < 300_000
     assert rendered(rows).count(b'name="entry"') == ROWS

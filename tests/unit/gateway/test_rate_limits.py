@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.datastructures import Headers
 
-from nav_eval_gateway.rate_limits import (
-    Acquaintances,
+from nav_eval_gateway.rate_limit import (
     Buckets,
+    KnownCredentials,
     Rate,
     RateLimitMiddleware,
     RateLimits,
-    address_of,
+    find_client_address,
     is_guessing,
-    network_of,
+    to_network,
 )
 
 
@@ -57,7 +57,7 @@ def test_memory_is_bounded() -> None:
     for number in range(10_000):
         buckets.take(str(number))
     assert len(buckets) == 100
-    known = Acquaintances(most=3)
+    known = KnownCredentials(most=3)
     for number in range(10):
         known.learn(str(number), f"user {number}")
     assert [known.user(str(number)) for number in (6, 7, 9)] == [None, "user 7", "user 9"]
@@ -77,7 +77,7 @@ def test_memory_is_bounded() -> None:
 )
 def test_whose_address_counts(forwarded: str, trusted: int, address: str) -> None:
     headers = Headers({"x-forwarded-for": forwarded} if forwarded else {})
-    assert address_of({"client": ("10.0.0.9", 1)}, headers, trusted_proxies=trusted) == address
+    assert find_client_address({"client": ("10.0.0.9", 1)}, headers, trusted_proxies=trusted) == address
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_whose_address_counts(forwarded: str, trusted: int, address: str) -> Non
     ],
 )
 def test_addresses_that_are_one_caller(one: str, other: str, same: bool) -> None:
-    assert (network_of(one) == network_of(other)) is same
+    assert (to_network(one) == to_network(other)) is same
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from nav_eval.metrics.lh_vln import (
     METRIC_NAMES,
     CgtWeight,
-    Rule,
     ScoringOptions,
-    SubtaskRecord,
+    ScoringRule,
     SubtaskTable,
     score,
     score_each,
 )
+from nav_eval.records.results import SubtaskRecord
 
 metres = st.floats(min_value=0, max_value=1e6, allow_nan=False)
 options = st.builds(
@@ -99,7 +99,7 @@ def test_the_board_is_the_mean_of_its_tasks(dataset: list[list[SubtaskRecord]], 
 def test_one_task_alone_scores_the_same_under_both_entries_of_the_reference(
     dataset: list[list[SubtaskRecord]],
 ) -> None:
-    reference = ScoringOptions(rule=Rule.REFERENCE)
+    reference = ScoringOptions(rule=ScoringRule.REFERENCE)
     scorable = [
         [
             dataclasses.replace(

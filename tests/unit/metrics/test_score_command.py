@@ -9,8 +9,9 @@ from typer.testing import CliRunner
 
 from nav_eval.cli import app
 from nav_eval.errors import RecordError
+from support.paths import TESTS
 
-ORACLE = Path(__file__).parents[2] / "data" / "oracle"
+ORACLE = TESTS / "data" / "oracle"
 LH_VLN = json.loads((ORACLE / "oracle_lhvln.json").read_text())
 HABITAT = json.loads((ORACLE / "oracle_habitat.json").read_text())
 SQA3D = json.loads((ORACLE / "oracle_sqa3d.json").read_text())

@@ -11,21 +11,21 @@ import msgspec
 import pytest
 
 from nav_eval.errors import RecordError, UnknownName
-from nav_eval.evaluation.replay import page
-from nav_eval.evaluation.replay.artifacts import file_name
-from nav_eval.evaluation.replay.model import (
-    Event,
+from nav_eval.evaluation.run_folder import make_file_name
+from nav_eval.replay import page
+from nav_eval.replay.model import (
+    CameraView,
     Floor,
     Picture,
     Replay,
-    Stage,
-    Step,
-    Target,
-    View,
+    ReplayEvent,
+    ReplayStage,
+    ReplayStep,
+    ReplayTarget,
     decode_replay,
     encode_replay,
 )
-from nav_eval.evaluation.replay.words import WORDS
+from nav_eval.replay.page import WORDS
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>'\"&\u2028"
 
@@ -42,9 +42,13 @@ def sample(text: str = "chair", *, steps: int = 3) -> Replay:
         instruction=text,
         cause=text,
         detail=text,
-        steps=[Step(position=(float(k), 0.0, 0.0), yaw=0.0, action=text if k else None) for k in range(steps)],
-        stages=[Stage(name=text, region=text, targets=[Target(position=(1.0, 0.0, 0.0), name=text)], distance=0.5)],
-        events=[Event(step=steps - 1, kind="end", stage=0, reason=text)],
+        steps=[ReplayStep(position=(float(k), 0.0, 0.0), yaw=0.0, action=text if k else None) for k in range(steps)],
+        stages=[
+            ReplayStage(
+                name=text, region=text, targets=[ReplayTarget(position=(1.0, 0.0, 0.0), name=text)], distance=0.5
+            )
+        ],
+        events=[ReplayEvent(step=steps - 1, kind="end", stage=0, reason=text)],
         floors=[Floor(height=0.0, left=-1.0, top=-1.0, pixels_per_metre=10.0, picture=picture)],
         paths=[],
         metrics={text: 1.0},
@@ -52,7 +56,7 @@ def sample(text: str = "chair", *, steps: int = 3) -> Replay:
         max_steps=500,
         randomization={text: text},
         differences=[text],
-        views=[View(sensor=text, width=4, height=4, frames=[b"\xff\xd8"] * steps)],
+        views=[CameraView(sensor=text, width=4, height=4, frames=[b"\xff\xd8"] * steps)],
     )
 
 
@@ -114,8 +118,8 @@ def test_the_body_for_a_server_has_nothing_inline() -> None:
 
 def test_the_data_leave_the_pictures_to_the_views() -> None:
     replay = sample(steps=5)
-    assert json.loads(page.data_json(replay))["views"][0]["frames"] == []
-    assert len(json.loads(page.frames_json(replay.views[0]))) == 5
+    assert json.loads(page.encode_data(replay))["views"][0]["frames"] == []
+    assert len(json.loads(page.encode_frames(replay.views[0]))) == 5
 
 
 def test_a_replay_survives_its_file() -> None:
@@ -127,7 +131,7 @@ def test_a_replay_survives_its_file() -> None:
 
 def test_infinite_distances_do_not_break_the_data() -> None:
     replay = msgspec.structs.replace(sample(), metrics={"ne": float("inf")})
-    assert json.loads(page.data_json(replay))["metrics"] == {"ne": None}
+    assert json.loads(page.encode_data(replay))["metrics"] == {"ne": None}
     assert "Infinity" not in page.render_page(replay)
 
 
@@ -139,18 +143,18 @@ def test_every_language_has_every_word() -> None:
 
 
 def test_the_script_uses_only_words_that_exist() -> None:
-    used = set(re.findall(r"words\.(\w+)", page.script()))
+    used = set(re.findall(r"words\.(\w+)", page.read_script()))
     assert used
     assert used <= set(WORDS["en"])
 
 
 @pytest.mark.parametrize("sink", ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("])
 def test_the_script_makes_no_html(sink: str) -> None:
-    assert sink not in page.script()
+    assert sink not in page.read_script()
 
 
 def test_a_page_is_as_large_as_its_pictures() -> None:
-    views = [View(sensor=f"rgb_{k}", width=183, height=183, frames=[bytes(3700)] * 501) for k in range(3)]
+    views = [CameraView(sensor=f"rgb_{k}", width=183, height=183, frames=[bytes(3700)] * 501) for k in range(3)]
     replay = msgspec.structs.replace(sample(steps=501), views=views)
     raw = 3 * 501 * 3700
     assert len(page.render_page(replay)) < raw * 4 / 3 + 300_000
@@ -168,10 +172,10 @@ def test_a_page_is_as_large_as_its_pictures() -> None:
     ],
 )
 def test_file_names_are_plain(episode_id: str, name: str) -> None:
-    made = file_name(episode_id)
+    made = make_file_name(episode_id)
     assert re.fullmatch(name, made)
     assert Path(made).name == made
 
 
 def test_different_ids_get_different_files() -> None:
-    assert file_name("a/b") != file_name("a:b")
+    assert make_file_name("a/b") != make_file_name("a:b")

@@ -4,24 +4,24 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from nav_eval.config.schema import DepthSensor, SemanticSensor
-from nav_eval.dataset.episode import Pose
-from nav_eval.evaluation.replay import video
-from nav_eval.evaluation.replay.film import PictureSize, in_colour, jpeg, shrunk
-from nav_eval.evaluation.replay.floors import Extent, Sheet, storeys_of
-from nav_eval.evaluation.replay.localizing import guesses_of, spot_of
+from nav_eval.records.geometry import Pose
+from nav_eval.replay import video
+from nav_eval.replay.floor_plan import EmptyStorey, MapExtent, find_storeys
+from nav_eval.replay.trace import make_guesses, make_spot
+from nav_eval.replay.video import PictureSize, encode_jpeg, shrink, to_colour
 from nav_eval.scene.navigation import OpenPlane
+from nav_eval.sensors import DepthSensor, SemanticSensor
 
 
 def test_near_is_bright_and_far_is_dark() -> None:
     depth = np.array([[0.0, 5.0, 10.0]], dtype=np.float32)
-    picture = in_colour(depth, DepthSensor(max_depth=10.0))
+    picture = to_colour(depth, DepthSensor(max_depth=10.0))
     assert picture.shape == (1, 3, 3)
     assert picture[0, :, 0].tolist() == [255, 127, 0]
 
 
 def test_every_id_has_its_colour_and_nothing_is_black() -> None:
-    picture = in_colour(np.array([[0, 1, 2, 3]], dtype=np.int32), SemanticSensor())
+    picture = to_colour(np.array([[0, 1, 2, 3]], dtype=np.int32), SemanticSensor())
     assert picture[0, 0].tolist() == [0, 0, 0]
     assert len({tuple(pixel) for pixel in picture[0].tolist()}) == 4
 
@@ -29,25 +29,25 @@ def test_every_id_has_its_colour_and_nothing_is_black() -> None:
 @pytest.mark.parametrize(("size", "kept"), [((366, 366), (183, 183)), ((640, 480), (183, 137)), ((90, 60), (90, 60))])
 def test_pictures_are_made_smaller_but_never_larger(size: tuple[int, int], kept: tuple[int, int]) -> None:
     picture = np.zeros((size[1], size[0], 3), dtype=np.uint8)
-    assert shrunk(picture, PictureSize().longest(3)).size == kept
+    assert shrink(picture, PictureSize().longest(3)).size == kept
 
 
 def test_a_picture_of_a_room_is_a_few_kilobytes() -> None:
     rng = np.random.default_rng(1)
     smooth = Image.fromarray(rng.integers(0, 255, (12, 12, 3), dtype=np.uint8)).resize((366, 366), Image.BICUBIC)
-    assert len(jpeg(shrunk(np.asarray(smooth), 183), quality=70)) < 6_000
+    assert len(encode_jpeg(shrink(np.asarray(smooth), 183), quality=70)) < 6_000
 
 
 def test_an_extent_holds_its_points_within_bounds() -> None:
-    extent = Extent.around([(-500.0, 0.0, 0.0), (500.0, 0.0, 10.0)], margin=1.0)
+    extent = MapExtent.around([(-500.0, 0.0, 0.0), (500.0, 0.0, 10.0)], margin=1.0)
     assert max(extent.width, extent.height) <= 960
     assert extent.left == -501.0
 
 
 def test_a_sheet_shows_everything_on_ground_without_maps() -> None:
     points = [(0.0, 0.0, 0.0), (4.0, 0.0, -3.0)]
-    sheet = storeys_of(OpenPlane(), None, points)
-    assert isinstance(sheet, Sheet)
+    sheet = find_storeys(OpenPlane(), None, points)
+    assert isinstance(sheet, EmptyStorey)
     floor = sheet.floors({0})[0]
     for point in points:
         column, row = floor.pixel(point)
@@ -56,11 +56,11 @@ def test_a_sheet_shows_everything_on_ground_without_maps() -> None:
 
 
 def test_localization_faces_minus_x_and_turns_about_z() -> None:
-    place, yaw = spot_of(Pose((1.0, 2.0, 0.5)), ours=False)
+    place, yaw = make_spot(Pose((1.0, 2.0, 0.5)), ours=False)
     assert place == (1.0, 0.5, -2.0)
     assert (-np.sin(yaw), -np.cos(yaw)) == pytest.approx((-1.0, 0.0), abs=1e-12)  # to the left of the sheet
     quarter = Pose((0.0, 0.0, 0.0), (0.0, 0.0, np.sqrt(0.5), np.sqrt(0.5)))
-    _, turned = spot_of(quarter, ours=False)
+    _, turned = make_spot(quarter, ours=False)
     assert (-np.sin(turned), -np.cos(turned)) == pytest.approx((0.0, 1.0), abs=1e-12)  # −y is down the sheet
 
 
@@ -68,7 +68,7 @@ def test_localization_faces_minus_x_and_turns_about_z() -> None:
 def test_guesses_carry_the_errors_of_the_metric(ours: bool, place: tuple[float, float, float], axis: int) -> None:
     rotation = [0.0, 0.0, 0.0, np.sqrt(0.5)]
     rotation[axis] = np.sqrt(0.5)
-    guess = guesses_of(Pose((0.0, 0.0, 0.0)), [Pose(place, tuple(rotation))], ours=ours)[0]
+    guess = make_guesses(Pose((0.0, 0.0, 0.0)), [Pose(place, tuple(rotation))], ours=ours)[0]
     assert guess.position_error == 5.0
     assert guess.rotation_error == pytest.approx(90.0)
 

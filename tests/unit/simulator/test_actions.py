@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 
 from nav_eval.config.schema import TaskConfig
-from nav_eval.dataset.episode import Pose
 from nav_eval.errors import ConfigError
+from nav_eval.records.geometry import Pose
 from nav_eval.scene.navigation import OpenPlane
-from nav_eval.simulator.actions import Body
-from nav_eval.simulator.motion import ActionRefused
+from nav_eval.simulator.motion import ActionRefused, Body
 
 
 def body(**task: Any) -> Body:

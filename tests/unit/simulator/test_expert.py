@@ -5,11 +5,10 @@ import math
 import pytest
 
 from nav_eval.config.schema import TaskConfig
-from nav_eval.dataset.episode import Pose, Vec3
-from nav_eval.frames import quaternion_from_yaw
+from nav_eval.records.geometry import Pose, Vec3, make_yaw_rotation
 from nav_eval.scene.navigation import OpenPlane, StepResult
-from nav_eval.simulator.actions import Body
 from nav_eval.simulator.expert import Expert
+from nav_eval.simulator.motion import Body
 
 
 def expert_on(ground: OpenPlane, *, turn_angle: float = 30.0) -> tuple[Body, Expert]:
@@ -32,7 +31,7 @@ def test_arrives_and_hardly_strays(turn_angle: float, goal: Vec3, yaw: float) ->
     ground = OpenPlane()
     body, expert = expert_on(ground, turn_angle=turn_angle)
     field = ground.distance_field([goal])
-    start = body.start(Pose((0.0, 0.0, 0.0), quaternion_from_yaw(yaw)))
+    start = body.start(Pose((0.0, 0.0, 0.0), make_yaw_rotation(yaw)))
     walk = expert.walk(start, field, near=0.3, limit=200)
     assert walk.arrived
     metres = 0.25 * walk.actions.count("move_forward")
@@ -44,7 +43,7 @@ def test_nothing_to_do_at_the_goal() -> None:
     ground = OpenPlane()
     body, expert = expert_on(ground)
     field = ground.distance_field([(0.0, 0.0, -0.2)])
-    assert expert.next_actions(body.start(Pose((0.0, 0.0, 0.0))), field, near=0.3) == ()
+    assert expert.choose_actions(body.start(Pose((0.0, 0.0, 0.0))), field, near=0.3) == ()
 
 
 class Cell(OpenPlane):

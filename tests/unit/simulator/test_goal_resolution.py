@@ -1,9 +1,10 @@
 """Category and region become places."""
 
-from nav_eval.dataset.episode import Episode, Goal, Pose, PrivateEpisode, PublicEpisode, Subtask, Vec3
+from nav_eval.dataset.episode import Episode, Goal, PrivateEpisode, PublicEpisode, Subtask
+from nav_eval.records.geometry import Pose, Vec3
 from nav_eval.scene.model import SceneObject, Semantics
 from nav_eval.scene.navigation import OpenPlane
-from nav_eval.simulator.goals import with_goals
+from nav_eval.simulator.scene_manager import resolve_goals
 
 
 def thing(number: int, category: str, region: str, x: float) -> SceneObject:
@@ -26,7 +27,7 @@ def episode(*subtasks: Subtask) -> Episode:
 
 
 def goals_of(subtask: Subtask) -> list[str | None]:
-    resolved = with_goals(episode(subtask), SEMANTICS, OpenPlane())
+    resolved = resolve_goals(episode(subtask), SEMANTICS, OpenPlane())
     return [goal.object_id for goal in resolved.subtasks[0].goals]
 
 
@@ -54,10 +55,10 @@ class FloorWithAHole(OpenPlane):
 
 
 def test_goals_stand_on_the_ground_and_those_without_any_do_not_count() -> None:
-    resolved = with_goals(episode(Subtask(target="towel")), SEMANTICS, FloorWithAHole())
+    resolved = resolve_goals(episode(Subtask(target="towel")), SEMANTICS, FloorWithAHole())
     assert [goal.position for goal in resolved.subtasks[0].goals] == [(1.0, 0.0, 0.0)]
 
 
 def test_goals_that_a_dataset_gives_are_kept() -> None:
     given = episode(Subtask(target="towel", region="1", goals=(Goal(position=(9.0, 0.0, 9.0)),)))
-    assert with_goals(given, SEMANTICS, OpenPlane()) is given
+    assert resolve_goals(given, SEMANTICS, OpenPlane()) is given

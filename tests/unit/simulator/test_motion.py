@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nav_eval import frames
-from nav_eval.dataset.episode import Pose
-from nav_eval.errors import NavigationError, SimulatorError
+from nav_eval.errors import NavigationMeshError, SimulatorError
+from nav_eval.records import geometry
+from nav_eval.records.geometry import Pose
 from nav_eval.scene.navigation import OpenPlane, StepResult
 from nav_eval.simulator.motion import (
     ActionRefused,
@@ -18,9 +18,9 @@ from nav_eval.simulator.motion import (
     DiscreteMotion,
     Effect,
     VelocityMotion,
-    forward_of,
-    quaternion_of,
-    standard_actions,
+    make_standard_actions,
+    to_forward,
+    to_quaternion,
 )
 
 ORIGIN = Pose((0.0, 0.0, 0.0))
@@ -48,45 +48,47 @@ def walk(motion, state, *actions):
 
 @given(st.floats(-math.pi, math.pi))
 def test_start_direction_agrees_with_the_frame_conventions(yaw):
-    x, z = forward_of(frames.quaternion_from_yaw(yaw))
+    x, z = to_forward(geometry.make_yaw_rotation(yaw))
     assert math.isclose(x, -math.sin(yaw), abs_tol=1e-12)
     assert math.isclose(z, -math.cos(yaw), abs_tol=1e-12)
 
 
 @given(st.floats(-3.1, 3.1), st.floats(-1.2, 1.2))
 def test_a_tilted_start_keeps_its_yaw_only(yaw, pitch):
-    tilted = frames.multiply(frames.quaternion_from_yaw(yaw), (math.sin(pitch / 2), 0.0, 0.0, math.cos(pitch / 2)))
-    assert forward_of(tilted) == pytest.approx(forward_of(frames.quaternion_from_yaw(yaw)), abs=1e-9)
+    tilted = geometry.multiply_rotations(
+        geometry.make_yaw_rotation(yaw), (math.sin(pitch / 2), 0.0, 0.0, math.cos(pitch / 2))
+    )
+    assert to_forward(tilted) == pytest.approx(to_forward(geometry.make_yaw_rotation(yaw)), abs=1e-9)
 
 
 @given(st.floats(-math.pi, math.pi))
 def test_quaternions_come_back_from_directions(yaw):
-    rotation = quaternion_of(forward_of(frames.quaternion_from_yaw(yaw)))
-    assert forward_of(rotation) == pytest.approx((-math.sin(yaw), -math.cos(yaw)), abs=1e-12)
+    rotation = to_quaternion(to_forward(geometry.make_yaw_rotation(yaw)))
+    assert to_forward(rotation) == pytest.approx((-math.sin(yaw), -math.cos(yaw)), abs=1e-12)
     assert math.isclose(math.hypot(*rotation), 1.0, abs_tol=1e-12)
 
 
 @pytest.mark.parametrize("rotation", [(0, 0, 0, 0), (math.nan, 0, 0, 1), (math.sqrt(0.5), 0, 0, math.sqrt(0.5))])
 def test_a_start_that_faces_nowhere_is_refused(rotation):
     with pytest.raises(SimulatorError, match="horizontal direction"):
-        forward_of(rotation)
+        to_forward(rotation)
 
 
 def test_an_unnormalised_quaternion_is_its_direction():
-    assert forward_of((0.0, 3.0, 0.0, 3.0)) == forward_of((0.0, 1.0, 0.0, 1.0)) == (-1.0, 0.0)
+    assert to_forward((0.0, 3.0, 0.0, 3.0)) == to_forward((0.0, 1.0, 0.0, 1.0)) == (-1.0, 0.0)
 
 
 @pytest.mark.parametrize("angle", [10, 15, 22.5, 30, 90])
 def test_a_full_circle_of_turns_is_exactly_no_turn(angle):
-    motion = DiscreteMotion(OpenPlane(), standard_actions(turn_angle=angle))
-    start = motion.start(Pose((1.0, 2.0, 3.0), frames.quaternion_from_yaw(0.7)))
+    motion = DiscreteMotion(OpenPlane(), make_standard_actions(turn_angle=angle))
+    start = motion.start(Pose((1.0, 2.0, 3.0), geometry.make_yaw_rotation(0.7)))
     state = walk(motion, start, *["turn_left"] * round(360 / angle))
     assert state == start
     assert walk(motion, state, "turn_left", "turn_right") == start
 
 
 def test_left_is_left_and_forward_is_minus_z():
-    motion = DiscreteMotion(OpenPlane(), standard_actions(turn_angle=90))
+    motion = DiscreteMotion(OpenPlane(), make_standard_actions(turn_angle=90))
     state = walk(motion, motion.start(ORIGIN), "move_forward")
     assert state.position == (0.0, 0.0, -0.25)
     state = walk(motion, state, "turn_left", "move_forward")
@@ -96,8 +98,8 @@ def test_left_is_left_and_forward_is_minus_z():
 
 @given(st.lists(st.sampled_from(["move_forward", "turn_left", "turn_right", "look_up", "stop"]), max_size=60))
 def test_twelve_sided_walks_follow_ordinary_trigonometry(actions):
-    motion = DiscreteMotion(OpenPlane(), standard_actions(turn_angle=30))
-    state = walk(motion, motion.start(Pose((0.0, 0.0, 0.0), frames.quaternion_from_yaw(1.0))), *actions)
+    motion = DiscreteMotion(OpenPlane(), make_standard_actions(turn_angle=30))
+    state = walk(motion, motion.start(Pose((0.0, 0.0, 0.0), geometry.make_yaw_rotation(1.0))), *actions)
     yaw, x, z = 1.0, 0.0, 0.0
     for action in actions:
         yaw += {"turn_left": math.pi / 6, "turn_right": -math.pi / 6}.get(action, 0.0)
@@ -107,8 +109,8 @@ def test_twelve_sided_walks_follow_ordinary_trigonometry(actions):
 
 
 def test_collisions_are_counted_where_they_happen():
-    motion = DiscreteMotion(HalfPlane(), standard_actions(turn_angle=90))
-    state = motion.start(Pose((0.9, 0.0, 0.0), frames.quaternion_from_yaw(-math.pi / 2)))
+    motion = DiscreteMotion(HalfPlane(), make_standard_actions(turn_angle=90))
+    state = motion.start(Pose((0.9, 0.0, 0.0), geometry.make_yaw_rotation(-math.pi / 2)))
     state = walk(motion, state, "move_forward", "move_forward")
     assert (state.position[0], state.collided, state.collisions) == (1.0, True, 2)
     state = walk(motion, state, "turn_left")
@@ -116,20 +118,20 @@ def test_collisions_are_counted_where_they_happen():
 
 
 def test_a_start_off_the_ground_is_moved_onto_it_or_refused():
-    motion = DiscreteMotion(HalfPlane(), standard_actions())
+    motion = DiscreteMotion(HalfPlane(), make_standard_actions())
     assert motion.start(Pose((1.5, 0.0, 0.0))).position == (1.0, 0.0, 0.0)
-    with pytest.raises(NavigationError, match="no ground nearby"):
+    with pytest.raises(NavigationMeshError, match="no ground nearby"):
         motion.start(Pose((5.0, 0.0, 0.0)))
 
 
 def test_looking_stops_at_the_zenith():
-    motion = DiscreteMotion(OpenPlane(), standard_actions(tilt_angle=30), max_tilt=60)
+    motion = DiscreteMotion(OpenPlane(), make_standard_actions(tilt_angle=30), max_tilt=60)
     assert walk(motion, motion.start(ORIGIN), *["look_up"] * 5).tilt == 60_000_000
     assert walk(motion, motion.start(ORIGIN), *["look_down"] * 5).tilt == -60_000_000
 
 
 def test_arguments_are_taken_where_the_task_allows_them():
-    actions = standard_actions() | {"move_forward": ActionRule(effect=Effect.MOVE, amount=0.25, largest=0.5)}
+    actions = make_standard_actions() | {"move_forward": ActionRule(effect=Effect.MOVE, amount=0.25, largest=0.5)}
     motion = DiscreteMotion(OpenPlane(), actions)
     assert motion.apply(motion.start(ORIGIN), "move_forward", {"step_size": 0.5}).position == (0.0, 0.0, -0.5)
 
@@ -149,7 +151,7 @@ def test_arguments_are_taken_where_the_task_allows_them():
     ],
 )
 def test_actions_out_of_bounds_are_refused(action, arguments, message):
-    actions = standard_actions() | {"move_forward": ActionRule(effect=Effect.MOVE, amount=0.25, largest=0.5)}
+    actions = make_standard_actions() | {"move_forward": ActionRule(effect=Effect.MOVE, amount=0.25, largest=0.5)}
     motion = DiscreteMotion(OpenPlane(), actions)
     with pytest.raises(ActionRefused, match=message):
         motion.apply(motion.start(ORIGIN), action, arguments)

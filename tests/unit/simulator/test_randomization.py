@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from nav_eval.config.schema import DRConfig
-from nav_eval.dataset.episode import Episode, Goal, Pose, PrivateEpisode, PublicEpisode
-from nav_eval.scene.houses import generate_house
+from nav_eval.dataset.episode import Episode, Goal, PrivateEpisode, PublicEpisode
+from nav_eval.records.geometry import Pose
 from nav_eval.scene.model import Scene
-from nav_eval.simulator.pictures import CameraJitter
-from nav_eval.simulator.randomization import DomainDraw, DomainRandomizationManager, randomized
+from nav_eval.simulator.camera_rig import CameraJitter
+from nav_eval.simulator.domain_randomization import DomainDraw, DomainRandomizationManager, randomize_scene
+from nav_eval_worlds.houses import generate_house
 
 
 @cache
@@ -74,7 +75,7 @@ def test_without_a_seed_the_run_decides() -> None:
 def test_what_blocks_never_changes(level: int, scene_mode: int) -> None:
     drawn = draw(level, scene_mode=scene_mode)
     assert drawn is not None
-    scene = randomized(house(), drawn, episode())
+    scene = randomize_scene(house(), drawn, episode())
     count = len(house().triangles)
     assert np.array_equal(scene.positions[: len(house().positions)], house().positions)
     assert np.array_equal(scene.triangles[:count], house().triangles)
@@ -99,7 +100,7 @@ def test_scene_mode_says_how_far_it_reaches() -> None:
     for scene_mode in (0, 1, 2):
         drawn = draw(1, scene_mode=scene_mode)
         assert drawn is not None
-        reached.append(changed_objects(randomized(house(), drawn, episode())))
+        reached.append(changed_objects(randomize_scene(house(), drawn, episode())))
     assert reached[0] <= shell | {0}
     assert reached[0] < reached[1] < reached[2]
 
@@ -107,15 +108,15 @@ def test_scene_mode_says_how_far_it_reaches() -> None:
 def test_goals_keep_their_look() -> None:
     drawn = draw(1)
     assert drawn is not None
-    changed = changed_objects(randomized(house(), drawn, episode()))
+    changed = changed_objects(randomize_scene(house(), drawn, episode()))
     goal = max(changed)
-    assert goal not in changed_objects(randomized(house(), drawn, episode(goal)))
+    assert goal not in changed_objects(randomize_scene(house(), drawn, episode(goal)))
 
 
 def test_clutter_stands_on_things() -> None:
     drawn = draw(0, clutter_scene=True)
     assert drawn is not None
-    scene = randomized(house(), drawn, episode())
+    scene = randomize_scene(house(), drawn, episode())
     added = scene.semantics.objects[len(house().semantics.objects) :]
     assert len(added) == drawn.clutter
     assert all(thing.category == "clutter" and thing.center[1] > 0.3 for thing in added)
@@ -124,7 +125,7 @@ def test_clutter_stands_on_things() -> None:
 def test_other_light_is_other_colours() -> None:
     drawn = draw(2)
     assert drawn is not None
-    colors = randomized(house(), drawn, episode()).colors
+    colors = randomize_scene(house(), drawn, episode()).colors
     assert not np.array_equal(colors, house().colors)
 
 

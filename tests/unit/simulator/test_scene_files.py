@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nav_eval.errors import SceneError
-from nav_eval.simulator.scene_files import find_scene
+from nav_eval.simulator.scene_manager import find_scene
 
 
 @pytest.mark.parametrize(

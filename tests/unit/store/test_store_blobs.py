@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nav_eval_store import keys
+from nav_eval_store import blob_keys
 from nav_eval_store.blobs import BlobStore
 from nav_eval_store.errors import BadKey, DigestMismatch, NotFound, OffsetMismatch, StoreError, UploadBusy
 
@@ -91,13 +91,16 @@ def test_keys_that_are_refused(blobs: BlobStore, key: str) -> None:
 
 @given(st.text(), st.text())
 def test_any_text_is_a_segment_of_its_own(one: str, other: str) -> None:
-    assert keys.checked(keys.segment(one)) == keys.segment(one)
-    assert "/" not in keys.segment(one)
-    assert (keys.segment(one) == keys.segment(other)) is (one == other)
+    assert blob_keys.check_key(blob_keys.make_segment(one)) == blob_keys.make_segment(one)
+    assert "/" not in blob_keys.make_segment(one)
+    assert (blob_keys.make_segment(one) == blob_keys.make_segment(other)) is (one == other)
 
 
 def test_keys_of_parts() -> None:
-    assert keys.join("replays", 7, "../../etc/passwd", "ep_1.json") == "replays/7/%2E.%2F..%2Fetc%2Fpasswd/ep_1.json"
+    assert (
+        blob_keys.join_key("replays", 7, "../../etc/passwd", "ep_1.json")
+        == "replays/7/%2E.%2F..%2Fetc%2Fpasswd/ep_1.json"
+    )
 
 
 def test_half_a_blob_is_none(tmp_path: Path) -> None:

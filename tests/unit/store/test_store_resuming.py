@@ -4,20 +4,20 @@ import hashlib
 
 import pytest
 
-from nav_eval_store import migrate, submissions
 from nav_eval_store.blobs import BlobStore
-from nav_eval_store.database import Database
+from nav_eval_store.database import Database, decode_cursor, encode_cursor
 from nav_eval_store.errors import StoreError
+from nav_eval_store.migrations import runner
 from nav_eval_store.models import Team
-from nav_eval_store.paging import cursor, position
-from nav_eval_store.submissions import Archive
+from nav_eval_store.submissions import creation
+from nav_eval_store.submissions.creation import Archive
 from support.challenge import TEST, Challenge, competition_config
 
 
 @pytest.fixture
 def cup(tmp_path) -> Challenge:
     database = Database(f"sqlite:///{tmp_path / 'store.db'}")
-    migrate.upgrade(database)
+    runner.upgrade(database)
     yield Challenge(database, competition_config({"quota": {"per_day": 5, "concurrent": 2}}))
     database.dispose()
 
@@ -29,14 +29,14 @@ def test_a_submission_that_waits_for_the_same_archive_is_continued(cup: Challeng
         with cup.database.begin() as session:
             phase, row = cup.phase(session), session.get_one(Team, team)
             archive = Archive(digest, 10)
-            return submissions.start(session, phase, row, user=None, actor=TEST, note="n", archive=archive).id
+            return creation.start_submission(session, phase, row, user=None, actor=TEST, note="n", archive=archive).id
 
     first = start("a" * 64)
     assert start("a" * 64) == first
     second = start("b" * 64)
     assert second != first
     with cup.database.begin() as session:
-        submissions.cancel(session, first, actor=TEST, reason="enough")
+        creation.cancel_open_submission(session, first, actor=TEST, reason="enough")
     assert start("a" * 64) != first
     assert cup.get(first).note == "n"
 
@@ -57,4 +57,4 @@ def test_bytes_with_a_wrong_checksum_are_taken_back(tmp_path, scheme: str) -> No
 @pytest.mark.parametrize("key", [(10**30,), (-(10**30),)])
 def test_cursors_that_no_column_could_hold_are_refused(key: tuple[int]) -> None:
     with pytest.raises(StoreError, match="cursor"):
-        position(cursor(key), tuple[int])
+        decode_cursor(encode_cursor(key), tuple[int])

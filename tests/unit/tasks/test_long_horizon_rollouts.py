@@ -3,17 +3,19 @@
 import json
 import math
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
-from nav_eval.dataset.episode import Episode, Goal, Pose, PrivateEpisode, PublicEpisode, Subtask, Vec3
+from nav_eval.dataset.episode import Episode, Goal, PrivateEpisode, PublicEpisode, Subtask
 from nav_eval.errors import DatasetError
-from nav_eval.metrics.lh_vln import METRIC_NAMES, Rule, ScoringOptions, SubtaskRecord, SubtaskTable, score
+from nav_eval.metrics.lh_vln import METRIC_NAMES, ScoringOptions, ScoringRule, SubtaskTable, score
+from nav_eval.records.geometry import Pose, Vec3
+from nav_eval.records.results import SubtaskRecord
 from nav_eval.tasks import TASKS, Moved, TaskResult, TaskRules
+from support.paths import TESTS
 
-ORACLE = json.loads((Path(__file__).parents[2] / "data" / "oracle" / "oracle_lhvln.json").read_text())
-REFERENCE = ScoringOptions(rule=Rule.REFERENCE)
+ORACLE = json.loads((TESTS / "data" / "oracle" / "oracle_lhvln.json").read_text())
+REFERENCE = ScoringOptions(rule=ScoringRule.REFERENCE)
 
 
 class OpenPlane:
@@ -137,8 +139,8 @@ def test_documented_truth_is_the_experts_not_the_agents() -> None:
     assert records[1].ground_truth_distance == pytest.approx(math.dist(box, table))
 
 
-@pytest.mark.parametrize("rule", Rule)
-def test_an_episode_that_never_began_is_worth_nothing(rule: Rule) -> None:
+@pytest.mark.parametrize("rule", ScoringRule)
+def test_an_episode_that_never_began_is_worth_nothing(rule: ScoringRule) -> None:
     rollout = by_kind("perfect_two_targets") | {"actions": []}
     metrics = roll_out(rollout, ScoringOptions(rule=rule)).metrics
     assert metrics.pop("ne") in (None, 0.0)

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from nav_eval.dataset.episode import Episode, Goal, Pose, PrivateEpisode, PublicEpisode, Vec3
+from nav_eval.dataset.episode import Episode, Goal, PrivateEpisode, PublicEpisode
 from nav_eval.errors import DatasetError
+from nav_eval.records.geometry import Pose, Vec3
 from nav_eval.tasks import TASKS, Moved, TaskResult, TaskRules
 from nav_eval.tasks.localization import LocalizationTask
-from nav_eval.tasks.navigation import reference_of
+from nav_eval.tasks.navigation import find_reference_path
 
 METRICS = ("success", "spl", "soft_spl", "navigation_error", "steps", "collisions", "coverage", "ndtw", "time")
 
@@ -113,15 +114,15 @@ def test_no_reference_means_no_number() -> None:
 
 
 def test_a_sparse_reference_gets_the_density_of_steps_and_a_dense_one_is_kept() -> None:
-    assert len(reference_of(make_episode())) == 9
+    assert len(find_reference_path(make_episode())) == 9
     dense = ((0.0, 0.0, 0.0), (0.0, 0.0, -0.3))
-    assert reference_of(make_episode(dense_path=dense)) == dense
+    assert find_reference_path(make_episode(dense_path=dense)) == dense
 
 
 def test_localization_is_answered_once() -> None:
     rules = TaskRules(metrics=("acc@0.5m", "acc@15deg"))
     progress = LocalizationTask(rules).start(make_episode(), StraightLines())
     assert progress.result().metrics == {"acc@0.5m": 0.0, "acc@15deg": 0.0}
-    progress.answer(positions=[(5, 5, 0), (0.1, 0, 0)], rotations=[(0, 0, 0.1, 1)])
+    progress.answer([Pose((5.0, 5.0, 0.0), (0.0, 0.0, 0.1, 1.0)), Pose((0.1, 0.0, 0.0), (0.0, 0.0, 0.1, 1.0))])
     assert progress.over
     assert progress.result().metrics == {"acc@0.5m": 1.0, "acc@15deg": 1.0}

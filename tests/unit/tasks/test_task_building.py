@@ -1,8 +1,8 @@
 """Every choice that a configuration offers reaches the task."""
 
 from nav_eval.config.schema import EvaluationConfig, TaskConfig
-from nav_eval.metrics.lh_vln import CgtWeight, Rule
-from nav_eval.tasks.build import build_task
+from nav_eval.metrics.lh_vln import CgtWeight, ScoringRule
+from nav_eval.tasks.base import build_task
 from nav_eval.tasks.long_horizon import LongHorizonTask
 
 
@@ -31,7 +31,7 @@ def test_rules_follow_the_configuration() -> None:
     assert rules.straight_lines
     assert rules.to_view_points
     assert rules.metric_parameters == {"ndtw": {"success_distance": 2.0}}
-    assert rules.scoring.rule is Rule.REFERENCE
+    assert rules.scoring.rule is ScoringRule.REFERENCE
     assert rules.scoring.cgt_weight is CgtWeight.DISTANCE
     assert rules.scoring.success_distance == 1.5
     assert rules.scoring.ranking_weights == {"tar": 0.5, "isr": 0.5}

@@ -1,23 +1,19 @@
-"""The small parts of a worker: plans, logs, shelves, settings, the bell."""
+"""The small parts of a worker: plans, logs, folders by digest, settings."""
 
-import logging
 from datetime import timedelta
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nav_eval.errors import ConfigError
-from nav_eval_store.lifecycle import JobKind, Patience
-from nav_eval_store.messages import Broker
-from nav_eval_store.recovery import Message
-from nav_eval_worker.bell import Bell
-from nav_eval_worker.planning import LONGEST_SHARD, plan
-from nav_eval_worker.runtime.logs import CappedLog
-from nav_eval_worker.runtime.shelf import Shelf
-from nav_eval_worker.settings import WorkerSettings, patience_of
+from nav_eval_store.submissions.lifecycle import Deadlines
+from nav_eval_store.work.queues import JobQueue
+from nav_eval_worker.jobs.canary import LONGEST_SHARD, plan_shards
+from nav_eval_worker.runtime.output import CappedLog
+from nav_eval_worker.runtime.process import DigestStore
+from nav_eval_worker.settings import WorkerSettings, parse_deadlines
 
 DIGEST = f"sha256:{'ab' * 32}"
 
@@ -28,7 +24,7 @@ DIGEST = f"sha256:{'ab' * 32}"
     st.none() | st.floats(0, 2000),
 )
 def test_a_plan_has_every_episode_once_and_in_order(episodes, at_least, seconds) -> None:
-    shards = plan(episodes, at_least=at_least, seconds_per_episode=seconds)
+    shards = plan_shards(episodes, at_least=at_least, seconds_per_episode=seconds)
     assert [episode for shard in shards for episode in shard] == episodes
     sizes = {len(shard) for shard in shards}
     assert min(sizes) >= 1
@@ -49,7 +45,7 @@ def test_a_plan_has_every_episode_once_and_in_order(episodes, at_least, seconds)
 )
 def test_how_many_shards(episodes: int, at_least: int, seconds: float | None, shards: int) -> None:
     ids = [str(number) for number in range(episodes)]
-    assert len(plan(ids, at_least=at_least, seconds_per_episode=seconds)) == shards
+    assert len(plan_shards(ids, at_least=at_least, seconds_per_episode=seconds)) == shards
 
 
 @given(st.lists(st.binary(max_size=40), max_size=30), st.integers(2, 64))
@@ -68,27 +64,27 @@ def test_a_log_keeps_its_beginning_and_its_end(chunks: list[bytes], limit: int) 
         assert f"{len(whole) - limit:,} bytes left out".encode() in taken
 
 
-def test_a_shelf_keeps_what_is_whole(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path / "shelf")
-    assert shelf.find(DIGEST) is None
-    with shelf.making() as folder:
+def test_a_digest_store_keeps_what_is_whole(tmp_path: Path) -> None:
+    store = DigestStore(tmp_path / "store")
+    assert store.find(DIGEST) is None
+    with store.make_entry() as folder:
         (folder / "half").write_text("x")  # never kept
-    assert list((tmp_path / "shelf").iterdir()) == []
+    assert list((tmp_path / "store").iterdir()) == []
     for content in ("first", "second"):  # equal digests mean equal content: the first stays
-        with shelf.making() as folder:
+        with store.make_entry() as folder:
             (folder / "whole").write_text(content)
-            kept = shelf.keep(folder, DIGEST)
-    assert shelf.find(DIGEST) == kept
+            kept = store.keep(folder, DIGEST)
+    assert store.find(DIGEST) == kept
     assert (kept / "whole").read_text() == "first"
-    assert shelf.tidy() == 0
-    assert shelf.tidy(idle_seconds=-1) == 1
-    assert shelf.find(DIGEST) is None
+    assert store.tidy() == 0
+    assert store.tidy(idle_seconds=-1) == 1
+    assert store.find(DIGEST) is None
 
 
 @pytest.mark.parametrize("digest", ["", "sha256:", "../../etc", f"md5:{'a' * 64}", "A" * 64, f"sha256:{'g' * 64}"])
-def test_a_shelf_takes_digests_only(tmp_path: Path, digest: str) -> None:
+def test_a_digest_store_takes_digests_only(tmp_path: Path, digest: str) -> None:
     with pytest.raises(ValueError, match="no sha256"):
-        Shelf(tmp_path).find(digest)
+        DigestStore(tmp_path).find(digest)
 
 
 def test_settings_come_from_the_environment(tmp_path: Path) -> None:
@@ -104,9 +100,9 @@ def test_settings_come_from_the_environment(tmp_path: Path) -> None:
     )
     assert (settings.name, settings.runtime, settings.concurrency, settings.express) == ("gpu-1", "process", 3, False)
     assert settings.folder == tmp_path / "worker"
-    assert settings.patience.lease == timedelta(seconds=5)
-    assert settings.patience.backoff == timedelta(seconds=0.5)
-    assert settings.patience.queue == Patience().queue
+    assert settings.deadlines.lease == timedelta(seconds=5)
+    assert settings.deadlines.backoff == timedelta(seconds=0.5)
+    assert settings.deadlines.queue == Deadlines().queue
 
 
 def test_the_runtime_that_isolates_nothing_must_be_asked_for(tmp_path: Path) -> None:
@@ -116,7 +112,7 @@ def test_the_runtime_that_isolates_nothing_must_be_asked_for(tmp_path: Path) -> 
 @pytest.mark.parametrize("text", ["lease", "lease=", "lease=soon", "lease=-1", "attempts=9", "sleep=3"])
 def test_a_patience_that_makes_no_sense_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="NAV_EVAL_PATIENCE"):
-        patience_of(text)
+        parse_deadlines(text)
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "many", "1.5"])
@@ -125,8 +121,22 @@ def test_a_concurrency_that_makes_no_sense_is_refused(value: str) -> None:
         WorkerSettings.from_environment({"NAV_EVAL_WORKER_CONCURRENCY": value})
 
 
-def test_a_broker_that_is_down_stops_nobody(caplog: pytest.LogCaptureFixture) -> None:
-    bell = Bell(Broker("redis://127.0.0.1:1/0"))
-    with caplog.at_level(logging.WARNING):
-        assert bell.ring([Message(uuid4(), JobKind.SHARD, uuid4())]) is False
-    assert "does not answer" in caplog.text
+@pytest.mark.parametrize(
+    ("variables", "queues", "slots"),
+    [
+        ({}, ["quick", "shards"], 3),  # an engine without GPUs leaves `gpu` to others
+        ({"NAV_EVAL_DOCKER_GPUS": "0"}, ["quick", "shards", "gpu"], 3),
+        ({"NAV_EVAL_RUNTIME": "process"}, ["quick", "shards", "gpu"], 3),
+        ({"NAV_EVAL_WORKER_QUEUES": "quick"}, ["quick"], 2),  # nothing to keep a slot free from
+        ({"NAV_EVAL_WORKER_QUEUES": "gpu, shards"}, ["gpu", "shards"], 2),
+        ({"NAV_EVAL_WORKER_EXPRESS": "no"}, ["quick", "shards"], 2),
+    ],
+)
+def test_which_queues_and_how_many_jobs(variables: dict[str, str], queues: list[str], slots: int) -> None:
+    settings = WorkerSettings.from_environment({"NAV_EVAL_WORKER_CONCURRENCY": "2", **variables})
+    assert (list(settings.queues), settings.slots) == ([JobQueue(name) for name in queues], slots)
+
+
+def test_a_queue_that_there_is_not_is_refused() -> None:
+    with pytest.raises(ConfigError, match="there are quick, shards, gpu"):
+        WorkerSettings.from_environment({"NAV_EVAL_WORKER_QUEUES": "quick,slow"})

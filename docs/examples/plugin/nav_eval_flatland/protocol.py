@@ -6,12 +6,9 @@ import shlex
 from collections.abc import Sequence
 from subprocess import PIPE, Popen
 
-from nav_eval.agents.client import AgentClient, EpisodeSession, Health
-from nav_eval.agents.description import AgentDescription
+from nav_eval.agents.client import AgentClient, AgentHealth, ClientSettings, EpisodeSession
 from nav_eval.agents.failures import ConnectionLost
-from nav_eval.agents.interface import TaskInterface
-from nav_eval.agents.messages import Action, Observation, Outcome
-from nav_eval.agents.settings import ClientSettings
+from nav_eval.agents.messages import Action, AgentDescription, EpisodeEnd, Observation, TaskInterface
 from nav_eval.dataset.episode import PublicEpisode
 
 
@@ -22,8 +19,8 @@ class LinesClient(AgentClient):
         super().__init__(settings)
         self.command = shlex.split(address.removeprefix("lines:"))
 
-    def health_check(self) -> Health:
-        return Health.SERVING
+    def health_check(self) -> AgentHealth:
+        return AgentHealth.SERVING
 
     def close(self) -> None: ...
 
@@ -54,6 +51,6 @@ class LinesSession(EpisodeSession):
             raise ConnectionLost("The program has ended.")
         return [Action(name=answer.decode().strip())]
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, outcome: EpisodeEnd) -> None:
         self.process.kill()
         self.process.communicate()

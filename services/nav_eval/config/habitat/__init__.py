@@ -6,29 +6,36 @@ The result is a benchmark that our loader accepts, and a list of every value tha
 from dataclasses import dataclass
 from pathlib import Path
 
-from nav_eval.config.habitat import mapping, sensors
-from nav_eval.config.habitat.composing import Composer
-from nav_eval.config.habitat.leaves import Leaves, NotCarried, leaves_of
+from nav_eval.config.file_kinds import KINDS
+from nav_eval.config.habitat import mapping
+from nav_eval.config.habitat.hydra import HydraComposer
 from nav_eval.config.habitat.mapping import Tree
-from nav_eval.config.habitat.yacs import YACS_KEYS, leaves_of_yacs, read_yacs
-from nav_eval.config.kinds import KINDS
-from nav_eval.config.loader import validated
-from nav_eval.config.names import Names
-from nav_eval.config.origin import Layer, shown
-from nav_eval.config.reading import parse_mapping, read_text
-from nav_eval.config.writing import to_yaml
+from nav_eval.config.habitat.values import (
+    YACS_KEYS,
+    HabitatLeaves,
+    LeftoverValue,
+    collect_leaves,
+    collect_yacs_leaves,
+    explain_leftover,
+    read_yacs,
+)
+from nav_eval.config.layers import ConfigLayer, format_path
+from nav_eval.config.loader import validate_layer
+from nav_eval.config.yaml_reader import parse_mapping, read_text
+from nav_eval.config.yaml_writer import to_yaml
+from nav_eval.config_model import KnownNames
 from nav_eval.errors import ConfigError
 
-__all__ = ["Migration", "migrate_habitat"]
+__all__ = ["HabitatMigration", "migrate_habitat"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Migration:
+class HabitatMigration:
     """A Habitat configuration in our words."""
 
     source: str
     tree: Tree  #: what goes below `benchmark:`
-    not_carried: tuple[NotCarried, ...]
+    not_carried: tuple[LeftoverValue, ...]
 
     def to_yaml(self) -> str:
         """The benchmark as a file, headed by what it could not say."""
@@ -39,41 +46,46 @@ class Migration:
         return "\n".join(head) + "\n" + to_yaml({"benchmark": self.tree})
 
 
-def migrate_habitat(path: Path) -> Migration:
+def migrate_habitat(path: Path) -> HabitatMigration:
     """Read a Habitat file of either style."""
-    leaves, unresolved = _read(path)
-    tree = _benchmark(leaves, name=path.stem)
-    validated(KINDS["benchmark"], Layer(tree, {}), source=f"{shown(path)}, once migrated", names=Names.installed())
-    not_carried = (*unresolved, *leaves.rest(mapping.reason_for))
-    return Migration(source=path.name, tree=tree, not_carried=not_carried)
+    leaves, unresolved = _read_leaves(path)
+    tree = _build_benchmark(leaves, name=path.stem)
+    validate_layer(
+        KINDS["benchmark"],
+        ConfigLayer(tree, {}),
+        source=f"{format_path(path)}, once migrated",
+        names=KnownNames.from_installation(),
+    )
+    not_carried = (*unresolved, *leaves.rest(explain_leftover))
+    return HabitatMigration(source=path.name, tree=tree, not_carried=not_carried)
 
 
-def _read(path: Path) -> tuple[Leaves, list[NotCarried]]:
-    top = parse_mapping(read_text(path), source=shown(path), interpolation=True).tree
+def _read_leaves(path: Path) -> tuple[HabitatLeaves, list[LeftoverValue]]:
+    top = parse_mapping(read_text(path), source=format_path(path), interpolation=True).tree
     if YACS_KEYS & top.keys():
         layer = read_yacs(path)
-        leaves = leaves_of_yacs(layer)
+        leaves = collect_yacs_leaves(layer)
         unresolved = []
         if "BASE_TASK_CONFIG_PATH" in top:
             base = leaves.take("habitat_baselines", "base_task_config_path")
             if not {"TASK", "SIMULATOR", "DATASET"} & layer.tree.keys():
                 reason = "the file is not here, so nothing in it was carried over"
-                unresolved.append(NotCarried("BASE_TASK_CONFIG_PATH", base, reason))
+                unresolved.append(LeftoverValue("BASE_TASK_CONFIG_PATH", base, reason))
         return leaves, unresolved
-    composer = Composer()
+    composer = HydraComposer()
     layer = composer.compose(path)
     if not {"habitat", "habitat_baselines"} & layer.tree.keys():
-        raise ConfigError(f"{shown(path)} does not look like a Habitat configuration: no `habitat:`, no `TASK:`.")
+        raise ConfigError(f"{format_path(path)} does not look like a Habitat configuration: no `habitat:`, no `TASK:`.")
     reason = "the group is not known and its file is not here"
-    return leaves_of(layer), [NotCarried(f"defaults: {entry.entry}", {}, reason) for entry in composer.unresolved]
+    return collect_leaves(layer), [LeftoverValue(f"defaults: {entry}", {}, reason) for entry in composer.unresolved]
 
 
-def _benchmark(leaves: Leaves, *, name: str) -> Tree:
+def _build_benchmark(leaves: HabitatLeaves, *, name: str) -> Tree:
     agent = next(iter(leaves.below("habitat", "simulator", "agents")), "main_agent")
-    task = mapping.task_type(leaves)
-    rules = mapping.evaluation(leaves)
-    data = mapping.dataset(leaves, task=task)
-    actions = mapping.actions(leaves)
+    task = mapping.find_task_type(leaves)
+    rules = mapping.map_evaluation(leaves)
+    data = mapping.map_dataset(leaves, task=task)
+    actions = mapping.map_actions(leaves)
     continuous = any(action["name"] == "velocity_control" for action in actions)
     tree: Tree = {
         "name": name,
@@ -82,13 +94,13 @@ def _benchmark(leaves: Leaves, *, name: str) -> Tree:
         "task": {
             "type": task,
             "actions": actions,
-            "sensors": sensors.cameras(leaves, agent=agent) | sensors.told(leaves),
-            "metrics": mapping.metrics(leaves, task=task, success_distance=rules["success_distance"]),
+            "sensors": mapping.map_cameras(leaves, agent=agent) | mapping.map_task_sensors(leaves),
+            "metrics": mapping.map_metrics(leaves, task=task, success_distance=rules["success_distance"]),
         },
-        "scenario_config": {"robots": [mapping.robot(leaves, agent=agent, continuous=continuous)]},
-        "simulator": mapping.simulator(leaves, agent=agent),
+        "scenario_config": {"robots": [mapping.map_robot(leaves, agent=agent, continuous=continuous)]},
+        "simulator": mapping.map_simulator(leaves, agent=agent),
         "dataset": data,
         "evaluation": rules,
     }
-    made = mapping.output(leaves)
+    made = mapping.map_output(leaves)
     return tree | ({"output": made} if made else {})

@@ -1,13 +1,14 @@
-"""From Habitat's values to a benchmark of ours, one section at a time.
+"""From Habitat's values to a benchmark of ours, one section at a time: task, rules, dataset, robot, cameras, sensors.
 
 Every function takes what it understands from the leaves and leaves the rest, which is then reported.
 """
 
+import math
 from typing import Any
 
-from nav_eval.config.habitat import groups
-from nav_eval.config.habitat.leaves import Leaves
-from nav_eval.config.origin import KeyPath
+from nav_eval.config.habitat import hydra
+from nav_eval.config.habitat.values import TRAINING_ONLY, HabitatLeaves
+from nav_eval.config.layers import KeyPath
 from nav_eval.errors import ConfigError
 
 Tree = dict[str, Any]
@@ -47,11 +48,8 @@ _METRICS = {
     "sdtw": "sdtw",
 }
 
-_TRAINING = "for training; an evaluation does not need it"
-_ORDER = "the order of episodes never depends on the agent, and each is run once"
 
-
-def task_type(leaves: Leaves) -> str:
+def find_task_type(leaves: HabitatLeaves) -> str:
     """Our name of the task; where Habitat's does not say enough, its sensors and its dataset do."""
     kind = leaves.text(*TASK, "type")
     if kind not in (None, "Nav-v0", *_TASK_TYPES):
@@ -64,7 +62,7 @@ def task_type(leaves: Leaves) -> str:
     return by_format.get(_FORMATS.get(leaves.text("habitat", "dataset", "type") or "", ""), "pointnav")
 
 
-def actions(leaves: Leaves) -> list[Tree]:
+def map_actions(leaves: HabitatLeaves) -> list[Tree]:
     """The actions in their order, or the usual ones, with the step sizes that Habitat keeps elsewhere."""
     found: list[Tree] = []
     for name in leaves.below(*TASK, "actions"):
@@ -76,51 +74,51 @@ def actions(leaves: Leaves) -> list[Tree]:
         leaves.take(*place)
         leaves.take(*place, "type")
         action: Tree = {"name": ours}
-        if params := _action_params(leaves, ours, place):
+        if params := _map_action_params(leaves, ours, place):
             action["params"] = params
         if ours not in [other["name"] for other in found]:
             found.append(action)
-    return found or [{"name": name, "params": _action_params(leaves, name, ())} for name in _USUAL_ACTIONS]
+    return found or [{"name": name, "params": _map_action_params(leaves, name, ())} for name in _USUAL_ACTIONS]
 
 
-def _action_params(leaves: Leaves, name: str, place: KeyPath) -> Tree:
+def _map_action_params(leaves: HabitatLeaves, name: str, place: KeyPath) -> Tree:
     if name == "move_forward":
-        return {"step_size": _or(leaves.number(*SIMULATOR, "forward_step_size"), groups.FORWARD_STEP_SIZE)}
+        return {"step_size": _fill_default(leaves.number(*SIMULATOR, "forward_step_size"), hydra.FORWARD_STEP_SIZE)}
     if name in ("turn_left", "turn_right"):
-        return {"turn_angle": _angle(leaves, place, "turn_angle", groups.TURN_ANGLE)}
+        return {"turn_angle": _map_angle(leaves, place, "turn_angle", hydra.TURN_ANGLE)}
     if name in ("look_up", "look_down"):
-        return {"tilt_angle": _angle(leaves, place, "tilt_angle", groups.TILT_ANGLE)}
+        return {"tilt_angle": _map_angle(leaves, place, "tilt_angle", hydra.TILT_ANGLE)}
     if name == "velocity_control":
-        return _velocity_params(leaves, place)
+        return _map_velocity_params(leaves, place)
     return {}
 
 
-def _angle(leaves: Leaves, place: KeyPath, key: str, default: float) -> float:
+def _map_angle(leaves: HabitatLeaves, place: KeyPath, key: str, default: float) -> float:
     """An action's own angle, or the one that the simulator has for all."""
     own, shared = leaves.number(*place, key), leaves.number(*SIMULATOR, key)
-    return _or(own, _or(shared, default))
+    return _fill_default(own, _fill_default(shared, default))
 
 
-def _velocity_params(leaves: Leaves, place: KeyPath) -> Tree:
-    linear = leaves.numbers(*place, "lin_vel_range", count=2) or groups.LINEAR_SPEEDS
-    angular = leaves.numbers(*place, "ang_vel_range", count=2) or groups.ANGULAR_SPEEDS
+def _map_velocity_params(leaves: HabitatLeaves, place: KeyPath) -> Tree:
+    linear = leaves.numbers(*place, "lin_vel_range", count=2) or hydra.LINEAR_SPEEDS
+    angular = leaves.numbers(*place, "ang_vel_range", count=2) or hydra.ANGULAR_SPEEDS
     if linear[0] != 0:
         leaves.refuse((*place, "lin_vel_range"), "only its upper end was carried over")
     return {
         "max_linear_speed": float(linear[1]),
         "max_angular_speed": float(max(abs(speed) for speed in angular)),
-        "time_step": _or(leaves.number(*place, "time_step"), groups.TIME_STEP),
+        "time_step": _fill_default(leaves.number(*place, "time_step"), hydra.TIME_STEP),
     }
 
 
-def metrics(leaves: Leaves, *, task: str, success_distance: float) -> list[str | Tree]:
+def map_metrics(leaves: HabitatLeaves, *, task: str, success_distance: float) -> list[str | Tree]:
     """The measures that we have too; `distance_to_goal` is the navigation error of VLN."""
     names = {**_METRICS, "distance_to_goal": "navigation_error" if task == "vln" else "distance_to_goal"}
     found: list[str | Tree] = []
     for name in leaves.below(*TASK, "measurements"):
         place = (*TASK, "measurements", name)
         if name not in names:
-            leaves.refuse(place, _reason_for_measure(name))
+            leaves.refuse(place, _explain_measure(name))
             continue
         leaves.take(*place)
         leaves.take(*place, "type")
@@ -134,24 +132,24 @@ def metrics(leaves: Leaves, *, task: str, success_distance: float) -> list[str |
     return found or ["success", "spl"]
 
 
-def _reason_for_measure(name: str) -> str:
+def _explain_measure(name: str) -> str:
     if name == "oracle_spl":
         return "always equals spl"
     if name.startswith("top_down_map"):
         return "maps are drawn from trajectories: output.save_maps"
-    return _TRAINING if "reward" in name else "there is no such metric here"
+    return TRAINING_ONLY if "reward" in name else "there is no such metric here"
 
 
-def evaluation(leaves: Leaves) -> Tree:
+def map_evaluation(leaves: HabitatLeaves) -> Tree:
     """The rules: steps, time, distances, order."""
     environment: KeyPath = ("habitat", "environment")
     success = leaves.number(*TASK, "measurements", "success", "success_distance")
     section: Tree = {
-        "max_steps": leaves.whole(*environment, "max_episode_steps") or groups.MAX_EPISODE_STEPS,
-        "success_distance": _or(success, groups.SUCCESS_DISTANCE),
+        "max_steps": leaves.whole(*environment, "max_episode_steps") or hydra.MAX_EPISODE_STEPS,
+        "success_distance": _fill_default(success, hydra.SUCCESS_DISTANCE),
     }
     seconds = leaves.number(*environment, "max_episode_seconds")
-    if seconds is not None and seconds < groups.UNLIMITED_SECONDS:
+    if seconds is not None and seconds < hydra.UNLIMITED_SECONDS:
         section["timeout"] = seconds
     distance_to = leaves.text(*TASK, "measurements", "distance_to_goal", "distance_to")
     if distance_to is not None:
@@ -159,19 +157,19 @@ def evaluation(leaves: Leaves) -> Tree:
     seed = leaves.whole("habitat", "seed")
     if seed is not None:
         section["seed"] = seed
-    if order := _order(leaves, (*environment, "iterator_options")):
+    if order := _map_order(leaves, (*environment, "iterator_options")):
         section["order"] = order
     return section
 
 
-def _order(leaves: Leaves, place: KeyPath) -> str | None:
+def _map_order(leaves: HabitatLeaves, place: KeyPath) -> str | None:
     shuffle, by_scene = leaves.flag(*place, "shuffle"), leaves.flag(*place, "group_by_scene")
     if shuffle:
         return "shuffled"
     return "scene" if by_scene else None if shuffle is None else "dataset"
 
 
-def dataset(leaves: Leaves, *, task: str) -> Tree:
+def map_dataset(leaves: HabitatLeaves, *, task: str) -> Tree:
     """Where the episodes are and which of them count."""
     place: KeyPath = ("habitat", "dataset")
     kind = leaves.text(*place, "type")
@@ -183,7 +181,7 @@ def dataset(leaves: Leaves, *, task: str) -> Tree:
         "type": task,
         "format": _FORMATS.get(kind or "", usual),
         "data_path": leaves.text(*place, "data_path"),
-        "scene_path": leaves.text(*place, "scenes_dir") or groups.SCENES_DIR,
+        "scene_path": leaves.text(*place, "scenes_dir") or hydra.SCENES_DIR,
         "split": leaves.text("habitat_baselines", "eval", "split") or trained_on,
     }
     filters = {
@@ -193,7 +191,7 @@ def dataset(leaves: Leaves, *, task: str) -> Tree:
         "episodes_allowed": "episode_ids",
     }
     section |= {ours: names for theirs, ours in filters.items() if (names := leaves.names(*place, theirs))}
-    if episodes := _episodes(leaves):
+    if episodes := _count_episodes(leaves):
         section["episodes"] = episodes
     gt_paths = [leaves.text(*TASK, "measurements", name, "gt_path") for name in ("ndtw", "sdtw")]
     if gt_path := next(filter(None, gt_paths), None):
@@ -201,7 +199,7 @@ def dataset(leaves: Leaves, *, task: str) -> Tree:
     return section
 
 
-def _episodes(leaves: Leaves) -> int | None:
+def _count_episodes(leaves: HabitatLeaves) -> int | None:
     places: tuple[KeyPath, ...] = (
         ("habitat", "environment", "iterator_options", "num_episode_sample"),
         ("habitat_baselines", "test_episode_count"),
@@ -211,11 +209,11 @@ def _episodes(leaves: Leaves) -> int | None:
     return next((count for count in counts if count is not None and count > 0), None)
 
 
-def simulator(leaves: Leaves, *, agent: str) -> Tree:
+def map_simulator(leaves: HabitatLeaves, *, agent: str) -> Tree:
     """Sliding, graphics card, navigation mesh."""
     place = (*SIMULATOR, "habitat_sim_v0")
     sliding = leaves.flag(*place, "allow_sliding")
-    section: Tree = {"physics": {"allow_sliding": groups.ALLOW_SLIDING if sliding is None else sliding}}
+    section: Tree = {"physics": {"allow_sliding": hydra.ALLOW_SLIDING if sliding is None else sliding}}
     rendering: Tree = {}
     gpu, culling = leaves.whole(*place, "gpu_device_id"), leaves.flag(*place, "frustum_culling")
     if gpu is not None:
@@ -231,7 +229,7 @@ def simulator(leaves: Leaves, *, agent: str) -> Tree:
     return section
 
 
-def _refuse_another_world(leaves: Leaves) -> None:
+def _refuse_another_world(leaves: HabitatLeaves) -> None:
     """Settings that are fine at their usual value and have no counterpart at any other."""
     physics = (*SIMULATOR, "habitat_sim_v0", "enable_physics")
     usual: dict[KeyPath, tuple[tuple[object, ...], str]] = {
@@ -245,13 +243,13 @@ def _refuse_another_world(leaves: Leaves) -> None:
             leaves.refuse(path, reason)
 
 
-def robot(leaves: Leaves, *, agent: str, continuous: bool) -> Tree:
+def map_robot(leaves: HabitatLeaves, *, agent: str, continuous: bool) -> Tree:
     """The body of the agent."""
     place = (*SIMULATOR, "agents", agent)
     section: Tree = {
         "name": agent,
-        "height": _or(leaves.number(*place, "height"), groups.AGENT_HEIGHT),
-        "radius": _or(leaves.number(*place, "radius"), groups.AGENT_RADIUS),
+        "height": _fill_default(leaves.number(*place, "height"), hydra.AGENT_HEIGHT),
+        "radius": _fill_default(leaves.number(*place, "radius"), hydra.AGENT_RADIUS),
     }
     for key in ("max_climb", "max_slope"):
         value = leaves.number(*place, key)
@@ -262,7 +260,7 @@ def robot(leaves: Leaves, *, agent: str, continuous: bool) -> Tree:
     return section
 
 
-def output(leaves: Leaves) -> Tree:
+def map_output(leaves: HabitatLeaves) -> Tree:
     """Videos, if the experiment made some."""
     options = leaves.names("habitat_baselines", "eval", "video_option") or leaves.names(
         "habitat_baselines", "video_option"
@@ -270,22 +268,119 @@ def output(leaves: Leaves) -> Tree:
     return {"save_video": True} if options and "disk" in options else {}
 
 
-def reason_for(path: KeyPath) -> str:
-    """Why a value that nobody took is not carried over."""
-    keys = [str(part) for part in path]
-    last = keys[-1]
-    if keys[0] == "habitat_baselines" or "reward" in last or last in ("end_on_success", "success_measure"):
-        return _TRAINING
-    if "iterator_options" in keys:
-        return _ORDER
-    if last.endswith("_uuid"):
-        return "observations are named after their sensor"
-    if keys[:3] == ["habitat", "task", "success_distance"]:
-        return "Habitat itself never reads it; TASK.SUCCESS.SUCCESS_DISTANCE counts"
-    if last == "fdtw":
-        return "DTW is exact here"
-    return "it has no counterpart here"
-
-
-def _or(value: float | None, default: float) -> float:
+def _fill_default(value: float | None, default: float) -> float:
     return default if value is None else value
+
+
+_CAMERA_TYPES = {"rgb": "HabitatSimRGBSensor", "depth": "HabitatSimDepthSensor", "semantic": "HabitatSimSemanticSensor"}
+_PRIVILEGED = ("oracle", "shortest_path", "global_progress", "progress")
+#: Habitat's noise, ours, and where and what its strength is.
+_NOISES = {
+    "GaussianNoiseModel": ("gaussian", "intensity_constant", 0.2),
+    "RedwoodDepthNoiseModel": ("redwood", "noise_multiplier", 1.0),
+}
+_AS_THEY_ARE = {"instruction": "instruction", "rxr_instruction": "instruction", "compass": "compass"}
+_AS_THEY_ARE |= {name.removesuffix("_sensor"): "imagegoal" for name in _IMAGE_GOALS}
+
+
+def map_cameras(leaves: HabitatLeaves, *, agent: str) -> dict[str, Tree]:
+    """The cameras of an agent, each with all that Habitat's defaults add."""
+    place = (*SIMULATOR, "agents", agent, "sim_sensors")
+    found: dict[str, Tree] = {}
+    for name in leaves.below(*place):
+        kind = next((kind for kind in _CAMERA_TYPES if f"{kind}_sensor" in name), None)
+        if kind is None:
+            leaves.refuse((*place, name), "there is no such camera here")
+            continue
+        ours = name.removesuffix("_sensor")
+        leaves.take(*place, name)
+        found[ours] = _map_camera(leaves, (*place, name), kind)
+        if ours.split("_", maxsplit=1)[0] != kind:
+            found[ours]["kind"] = kind
+    return found
+
+
+def _map_camera(leaves: HabitatLeaves, place: KeyPath, kind: str) -> Tree:
+    if leaves.take(*place, "type") not in (None, _CAMERA_TYPES[kind]):
+        leaves.refuse((*place, "type"), "another kind of camera")
+    if leaves.take(*place, "sensor_subtype") not in (None, "PINHOLE"):
+        leaves.refuse((*place, "sensor_subtype"), "cameras here are pinhole cameras")
+    settings: Tree = {
+        "width": leaves.whole(*place, "width") or hydra.CAMERA_WIDTH,
+        "height": leaves.whole(*place, "height") or hydra.CAMERA_HEIGHT,
+        "hfov": _fill_default(leaves.number(*place, "hfov"), hydra.CAMERA_HFOV),
+        "position": leaves.numbers(*place, "position", count=3) or hydra.CAMERA_POSITION,
+    }
+    orientation = leaves.numbers(*place, "orientation", count=3) or [0, 0, 0]
+    for key, radians in zip(("pitch", "yaw", "roll"), orientation, strict=True):
+        if radians:
+            settings[key] = round(math.degrees(radians), 9)
+    if kind == "depth":
+        settings |= _map_depth(leaves, place)
+    if noise := _map_noise(leaves, place):
+        settings["noise"] = noise
+    return settings
+
+
+def _map_depth(leaves: HabitatLeaves, place: KeyPath) -> Tree:
+    """The range of a depth camera, which Habitat scales to [0, 1] unless told otherwise."""
+    normalize = leaves.flag(*place, "normalize_depth")
+    return {
+        "min_depth": _fill_default(leaves.number(*place, "min_depth"), hydra.MIN_DEPTH),
+        "max_depth": _fill_default(leaves.number(*place, "max_depth"), hydra.MAX_DEPTH),
+        "normalize": hydra.NORMALIZE_DEPTH if normalize is None else normalize,
+    }
+
+
+def _map_noise(leaves: HabitatLeaves, place: KeyPath) -> Tree | None:
+    model = leaves.text(*place, "noise_model")
+    if model in (None, "None"):
+        return None
+    if model not in _NOISES:
+        leaves.refuse((*place, "noise_model"), "there is no such noise here")
+        return None
+    ours, key, default = _NOISES[model]
+    return {"model": ours, "intensity": _fill_default(leaves.number(*place, "noise_model_kwargs", key), default)}
+
+
+def map_task_sensors(leaves: HabitatLeaves) -> dict[str, Tree]:
+    """What the task tells the agent besides pictures."""
+    found: dict[str, Tree] = {}
+    for name in leaves.below(*TASK, "lab_sensors"):
+        place = (*TASK, "lab_sensors", name)
+        entry = _map_task_sensor(leaves, name, place)
+        if entry is None:
+            privileged = any(word in name for word in _PRIVILEGED)
+            leaves.refuse(place, "privileged: agents never get it" if privileged else "there is no such sensor here")
+            continue
+        leaves.take(*place)
+        leaves.take(*place, "type")
+        found |= entry
+    return found
+
+
+def _map_task_sensor(leaves: HabitatLeaves, name: str, place: KeyPath) -> dict[str, Tree] | None:
+    kind = name.removesuffix("_sensor")
+    if kind in _AS_THEY_ARE:
+        return {_AS_THEY_ARE[kind]: {}}
+    if kind == "gps":
+        return {"gps": {"dimensionality": leaves.whole(*place, "dimensionality") or 2}}
+    if kind in ("pointgoal", "pointgoal_with_gps_compass"):
+        return {"pointgoal": _map_point_goal(leaves, place, updates=kind != "pointgoal")}
+    if kind == "objectgoal":
+        return {"objectgoal": _map_object_goal(leaves, place)}
+    return None
+
+
+def _map_point_goal(leaves: HabitatLeaves, place: KeyPath, *, updates: bool) -> Tree:
+    return {
+        "goal_format": (leaves.text(*place, "goal_format") or "POLAR").lower(),
+        "dimensionality": leaves.whole(*place, "dimensionality") or 2,
+        "updates": updates,
+    }
+
+
+def _map_object_goal(leaves: HabitatLeaves, place: KeyPath) -> Tree:
+    if leaves.take(*place, "goal_spec") not in (None, "TASK_CATEGORY_ID"):
+        leaves.refuse((*place, "goal_spec"), "the goal is always a category")
+    return {"goal_spec": "category_id"}

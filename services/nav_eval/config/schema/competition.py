@@ -5,17 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, Field, model_validator
 
-from nav_eval.config.schema.base import (
-    ConfigModel,
-    Count,
-    Flag,
-    Fraction,
-    Index,
-    Positive,
-    Text,
-    refusal,
-    unique,
-)
+from nav_eval.config_model import ConfigModel, Count, Flag, Fraction, Index, Positive, Text, check_unique, make_refusal
 
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")]
 
@@ -33,7 +23,7 @@ class QuotaConfig(ConfigModel):
     @model_validator(mode="after")
     def _total_is_reachable(self) -> "QuotaConfig":
         if self.total is not None and self.per_day is not None and self.per_day > self.total:
-            raise refusal(f"allows {self.per_day} per day but only {self.total} in total")
+            raise make_refusal(f"allows {self.per_day} per day but only {self.total} in total")
         return self
 
 
@@ -87,9 +77,9 @@ class RankingConfig(ConfigModel):
     @model_validator(mode="after")
     def _one_score(self) -> "RankingConfig":
         if self.metric is not None and self.weights is not None:
-            raise refusal("has a metric and weights; give one of them")
+            raise make_refusal("has a metric and weights; give one of them")
         if self.weights is not None and not math.isclose(math.fsum(self.weights.values()), 1.0, abs_tol=1e-9):
-            raise refusal(f"has weights that add up to {math.fsum(self.weights.values()):g}; they must give 1")
+            raise make_refusal(f"has weights that add up to {math.fsum(self.weights.values()):g}; they must give 1")
         return self
 
     @property
@@ -135,8 +125,8 @@ class PhaseConfig(ConfigModel):
     @model_validator(mode="after")
     def _check(self) -> "PhaseConfig":
         if self.opens is not None and self.closes is not None and self.closes <= self.opens:
-            raise refusal(f"closes at {self.closes.isoformat()}, before it opens at {self.opens.isoformat()}")
-        unique((baseline.name for baseline in self.baselines), what="baseline")
+            raise make_refusal(f"closes at {self.closes.isoformat()}, before it opens at {self.opens.isoformat()}")
+        check_unique((baseline.name for baseline in self.baselines), what="baseline")
         return self
 
 
@@ -157,11 +147,13 @@ class CompetitionConfig(ConfigModel):
 
     @model_validator(mode="after")
     def _check(self) -> "CompetitionConfig":
-        unique((phase.name for phase in self.phases), what="phase")
+        check_unique((phase.name for phase in self.phases), what="phase")
         earlier: set[str] = set()
         for phase in self.phases:
             if phase.requires is not None and phase.requires not in earlier:
-                raise refusal(f"has a phase {phase.name!r} that requires {phase.requires!r}, which is not before it")
+                raise make_refusal(
+                    f"has a phase {phase.name!r} that requires {phase.requires!r}, which is not before it"
+                )
             earlier.add(phase.name)
         return self
 

@@ -1,18 +1,187 @@
-"""What is to be done: the actions, the senses and the yardsticks of a task."""
+"""What is to be done: the actions, the senses and the yardsticks of a task.
+
+A sensor's kind is its name (`rgb`, `depth`, …), the part of its name before an underscore (`rgb_left`), or an explicit
+`kind`; the seeds already use `type` for other things (`type: text`). What each kind takes is in `nav_eval.sensors`.
+"""
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from types import MappingProxyType
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, StrictBool, StrictStr, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    GetJsonSchemaHandler,
+    PlainValidator,
+    SerializeAsAny,
+    StrictBool,
+    StrictStr,
+    ValidationInfo,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticKnownError, core_schema
 
-from nav_eval.config.schema.actions import ActionConfig
-from nav_eval.config.schema.base import ConfigModel, Flag, Fraction, Name, Number, refusal, registered, unique
-from nav_eval.config.schema.sensors import Sensors
+from nav_eval.config_model import (
+    ConfigModel,
+    Flag,
+    Fraction,
+    Name,
+    Number,
+    check_unique,
+    make_refusal,
+    require_registered,
+    suggest_close_match,
+)
+from nav_eval.records.scoring import LH_VLN_RANKING
+from nav_eval.sensors import SENSORS, Sensor, list_kinds
 
-LH_VLN_RANKING: Mapping[str, float] = {"tar": 0.4, "isr": 0.2, "csr": 0.2, "cgt": 0.2}
 
-MetricName = Annotated[str, Field(min_length=1, max_length=100), registered("metrics")]
+def find_sensor_kind(name: str, settings: Mapping[str, Any]) -> str:
+    """The kind of the sensor called `name`."""
+    kinds = list_kinds()
+    if "kind" in settings:
+        kind = settings["kind"]
+        if isinstance(kind, str) and kind in kinds:
+            return kind
+        raise make_refusal(f"has kind {kind!r}.{suggest_close_match(str(kind), kinds)} Known: {', '.join(kinds)}.")
+    for candidate in (name, name.split("_", maxsplit=1)[0]):
+        if candidate in kinds:
+            return candidate
+    if "width" in settings and "height" in settings:  # the seeds' `wrist_camera: {width: 256, height: 256}`
+        return "rgb"
+    raise make_refusal(
+        f"has a sensor {name!r}, whose kind is not clear.{suggest_close_match(name, kinds)} "
+        f"Give it a `kind`: {', '.join(kinds)}."
+    )
+
+
+def _add_kinds(value: object) -> object:
+    """Sensors by name, each with its kind; a list of names is a shorthand, and `false` takes a sensor away."""
+    if isinstance(value, list | tuple) and all(isinstance(name, str) for name in value):
+        value = dict.fromkeys(value)
+    if not isinstance(value, Mapping):
+        return value
+    return {str(name): _add_kind(str(name), entry) for name, entry in value.items() if entry is not False}
+
+
+def _add_kind(name: str, entry: object) -> object:
+    entry = {} if entry is None or entry is True else entry
+    return {**entry, "kind": find_sensor_kind(name, entry)} if isinstance(entry, Mapping) else entry
+
+
+def _validate_sensor(value: object, info: ValidationInfo) -> Sensor:
+    """The sensor by the model of its kind, which may be a plug-in's; so the union of all kinds is never written."""
+    if isinstance(value, Sensor):
+        return value
+    if not isinstance(value, Mapping):
+        raise PydanticKnownError("model_attributes_type")
+    return SENSORS.get(value["kind"]).model_validate(value, context=info.context)
+
+
+class _OneOfTheKinds:
+    """The JSON Schema of a sensor: one of the kinds that are installed."""
+
+    def __get_pydantic_json_schema__(self, _: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        choices = {kind: SENSORS.get(kind).__pydantic_core_schema__ for kind in list_kinds()}
+        return handler(core_schema.tagged_union_schema(choices, discriminator="kind"))
+
+
+AnySensor = Annotated[SerializeAsAny[Sensor], PlainValidator(_validate_sensor), _OneOfTheKinds()]
+
+Sensors = Annotated[dict[Name, AnySensor], BeforeValidator(_add_kinds)]
+
+
+#: The parameters of the built-in actions, with the seeds' defaults: metres, degrees, metres and degrees per second.
+BUILT_IN_ACTIONS: Mapping[str, Mapping[str, float]] = MappingProxyType(
+    {
+        "stop": {},
+        "move_forward": {"step_size": 0.25},
+        "turn_left": {"turn_angle": 15.0},
+        "turn_right": {"turn_angle": 15.0},
+        "look_up": {"tilt_angle": 15.0},
+        "look_down": {"tilt_angle": 15.0},
+        "velocity_control": {"max_linear_speed": 0.5, "max_angular_speed": 60.0, "time_step": 0.5},
+    }
+)
+
+#: No setting may leave these, whatever the action is called.
+LIMITS: Mapping[str, tuple[float, float]] = MappingProxyType(
+    {
+        "step_size": (0.0, 10.0),
+        "turn_angle": (0.0, 180.0),
+        "tilt_angle": (0.0, 90.0),
+        "max_linear_speed": (0.0, 20.0),
+        "max_angular_speed": (0.0, 720.0),
+        "time_step": (0.0, 10.0),
+    }
+)
+
+
+class ActionConfig(ConfigModel):
+    """One action, by name; a bare name stands for the action with its default parameters."""
+
+    name: Name
+    type: Literal["discrete", "continuous"] = "discrete"
+    params: dict[str, Number] = Field(default_factory=dict)
+    """How far one such action goes (`step_size`, `turn_angle`, `tilt_angle`, …)."""
+    bounds: dict[str, tuple[Number, Number]] = Field(default_factory=dict)
+    """Which parameters an agent may override by `action_args`, and how far, where the task allows it."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_bare_name(cls, data: object) -> object:
+        if isinstance(data, str):
+            data = {"name": data}
+        if not isinstance(data, Mapping) or not isinstance(data.get("params", {}), Mapping):
+            return data
+        built_in = BUILT_IN_ACTIONS.get(str(data.get("name")), {})
+        kind = {"type": "continuous"} if data.get("name") == "velocity_control" else {}
+        return kind | {**data, "params": {**built_in, **data.get("params", {})}}
+
+    @model_validator(mode="after")
+    def _check(self) -> "ActionConfig":
+        for name, value in self.params.items():
+            self._check_known(name)
+            _check_limits(name, value)
+        for name, (low, high) in self.bounds.items():
+            self._check_known(name)
+            if name not in self.params:
+                raise make_refusal(f"bounds {name!r}, which is no parameter of {self.name!r}")
+            if not low <= self.params[name] <= high:
+                raise make_refusal(f"bounds {name} to [{low}, {high}], but its value is {self.params[name]}")
+            _check_limits(name, low)
+            _check_limits(name, high)
+        return self
+
+    def _check_known(self, name: str) -> None:
+        allowed = BUILT_IN_ACTIONS.get(self.name)
+        if allowed is not None and name not in allowed:
+            takes = ", ".join(allowed) or "no parameters"
+            raise make_refusal(
+                f"gives {self.name!r} the parameter {name!r}.{suggest_close_match(name, allowed)} It takes {takes}."
+            )
+
+    def override_params(self, args: Mapping[str, float]) -> dict[str, float]:
+        """The parameters with an agent's `args`; raises `ValueError` for what the bounds do not allow."""
+        for name, value in args.items():
+            if name not in self.bounds:
+                may = ", ".join(self.bounds) or "none"
+                raise ValueError(f"{self.name} does not take the argument {name!r}; it takes: {may}.")
+            low, high = self.bounds[name]
+            if not low <= value <= high:
+                raise ValueError(f"{self.name}: {name} = {value} is outside [{low}, {high}].")
+        return {**self.params, **args}
+
+
+def _check_limits(name: str, value: float) -> None:
+    low, high = LIMITS.get(name, (float("-inf"), float("inf")))
+    if not low < value <= high:
+        raise make_refusal(f"has {name} = {value}; it must be greater than {low:g} and at most {high:g}")
+
+
+MetricName = Annotated[str, Field(min_length=1, max_length=100), require_registered("metrics")]
 
 
 class MetricConfig(ConfigModel):
@@ -43,14 +212,16 @@ class ScoringConfig(ConfigModel):
     @model_validator(mode="after")
     def _weights_add_up(self) -> "ScoringConfig":
         if self.ranking is not None and not math.isclose(math.fsum(self.ranking.values()), 1.0, abs_tol=1e-9):
-            raise refusal(f"has ranking weights that add up to {math.fsum(self.ranking.values()):g}; they must give 1")
+            raise make_refusal(
+                f"has ranking weights that add up to {math.fsum(self.ranking.values()):g}; they must give 1"
+            )
         return self
 
 
 class TaskConfig(ConfigModel):
     """A task: what an agent may do and sense, and how it is measured."""
 
-    type: Annotated[Name, registered("tasks")]
+    type: Annotated[Name, require_registered("tasks")]
     actions: tuple[ActionConfig, ...] = ()
     """In the order of their indices. Empty for tasks that are answered rather than walked (localization)."""
     allow_action_args: Flag = False
@@ -72,16 +243,16 @@ class TaskConfig(ConfigModel):
 
     @model_validator(mode="after")
     def _check(self) -> "TaskConfig":
-        unique((action.name for action in self.actions), what="action")
-        unique(self.metric_names, what="metric")
+        check_unique((action.name for action in self.actions), what="action")
+        check_unique(self.metric_names, what="metric")
         if self.actions and "stop" not in {action.name for action in self.actions}:
-            raise refusal("has actions but no 'stop'; without it no agent can say that it has arrived")
+            raise make_refusal("has actions but no 'stop'; without it no agent can say that it has arrived")
         if not self.actions and self.type != "localization":
-            raise refusal("has no actions; give at least 'stop'")
+            raise make_refusal("has no actions; give at least 'stop'")
         if self.scoring.ranking is not None:
             unmeasured = [name for name in self.scoring.ranking if name not in self.metric_names]
             if unmeasured:
-                raise refusal(f"ranks by {unmeasured[0]!r}, which is not among its metrics")
+                raise make_refusal(f"ranks by {unmeasured[0]!r}, which is not among its metrics")
         return self
 
     @property
@@ -98,4 +269,4 @@ class TaskConfig(ConfigModel):
             raise ValueError(f"There is no action {name!r}; this task has {', '.join(a.name for a in self.actions)}.")
         if args and not self.allow_action_args:
             raise ValueError(f"{name} came with action_args, which this task does not allow.")
-        return action.overridden(args)
+        return action.override_params(args)

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nav_eval.scene.navigation.ground import DistanceField, Ground, StepResult
-from nav_eval.scene.navigation.open_plane import OpenPlane
-from nav_eval.scene.navigation.shape import AgentShape
+from nav_eval.scene.navigation.ground import AgentShape, DistanceField, Ground, OpenPlane, StepResult
 
 if TYPE_CHECKING:
     from nav_eval.scene.navigation.mesh import NavigationMesh
@@ -31,18 +29,14 @@ class Geometry(Protocol):
 
 
 def build_navigation(
-    scene: Geometry,
-    shape: AgentShape | None = None,
-    *,
-    least_area: float = LEAST_AREA,
-    keep_platforms: bool = False,
+    scene: Geometry, shape: AgentShape | None = None, *, least_area: float = LEAST_AREA, keep_platforms: bool = False
 ) -> "NavigationMesh":
     """The navigation mesh of a scene for an agent of this shape.
 
     Parts that cannot be reached from the ground and are small (below `least_area` m², or as small as the
     inside of furniture) and platforms (table tops, roofs) are reported but not walked on; 0 keeps all parts.
     """
-    from nav_eval.scene.navigation.build import build_surface
+    from nav_eval.scene.navigation.builder import build_surface
     from nav_eval.scene.navigation.mesh import NavigationMesh
 
     shape = shape or AgentShape()
@@ -54,9 +48,9 @@ def build_navigation(
 
 def read_navmesh(path: Path) -> "NavigationMesh":
     """The navigation mesh of one of Habitat's `.navmesh` files."""
-    from nav_eval.scene.navigation.detour import read_detour
     from nav_eval.scene.navigation.mesh import NavigationMesh
-    from nav_eval.scene.navigation.resampling import resample
+    from nav_eval.scene.navigation.navmesh_file import read_detour
+    from nav_eval.scene.navigation.navmesh_surface import resample
 
     detour = read_detour(path)
     surface, islands = resample(detour)

@@ -13,18 +13,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nav_eval.scene.navigation.kernels import inlined, kernel
-from nav_eval.scene.navigation.outlines import neighbour
+from nav_eval.compilation import compile_inline, compile_kernel
+from nav_eval.scene.navigation.clearance import get_neighbour
 from nav_eval.scene.navigation.spans import EAST, NORTH, SOUTH, WEST
 from nav_eval.scene.navigation.surface import ABSENT, FULL, PARTIAL
 
 FURNITURE_AREA = 5.0  #: m²; so small a part may have a back rest or a wall behind it and still be furniture
 HOLLOW_SHARE = 0.05  #: of the ground; a smaller part that cannot be reached from it is more likely a hollow than a room
 
-_SOUTH_EAST = 1  #: side of `neighbour`
+_SOUTH_EAST = 1  #: side of `get_neighbour`
 
 
-class Verdict(StrEnum):
+class IslandVerdict(StrEnum):
     GROUND = "ground"  #: where episodes take place
     KEPT = "kept"  #: another part that may be walked on: a room behind a closed door, a floor without stairs
     TOO_SMALL = "too small"  #: dropped: below the least area
@@ -36,7 +36,7 @@ class Island:
     """One connected part of the region."""
 
     index: int | None  #: what `island(point)` answers; None when dropped
-    verdict: Verdict
+    verdict: IslandVerdict
     area: float  #: m², seen from above
     height: float  #: mean height of its floor
     covered: float  #: fraction of the area under a ceiling
@@ -55,26 +55,22 @@ class _Measured(NamedTuple):
     borders: NDArray[np.float64]
 
 
-class Traits(NamedTuple):
+class NodeTraits(NamedTuple):
     """What is known of every node before it belongs to an island."""
 
     floor: NDArray[np.float32]
-    covered: NDArray[np.bool_]
-    """Is there a ceiling?"""
-    above: NDArray[np.bool_]
-    """Is there another floor below?"""
-    ledge: NDArray[np.bool_]
-    """Is the nearest border a ledge?"""
-    drop: NDArray[np.bool_]
-    """Is it a ledge above another floor?"""
+    covered: NDArray[np.bool_]  #: is there a ceiling?
+    above: NDArray[np.bool_]  #: is there another floor below?
+    ledge: NDArray[np.bool_]  #: is the nearest border a ledge?
+    drop: NDArray[np.bool_]  #: is it a ledge above another floor?
 
 
-@kernel
+@compile_kernel
 def mark_quads(links: NDArray[np.int32], margin: NDArray[np.float32]) -> NDArray[np.uint8]:
     """ABSENT, PARTIAL or FULL for the quad south-east of every node."""
     quads = np.zeros(len(margin), dtype=np.uint8)
     for node in range(len(margin)):
-        far = neighbour(links, node, _SOUTH_EAST)
+        far = get_neighbour(links, node, _SOUTH_EAST)
         if far < 0:
             continue
         inside = int(margin[node] >= 0.0) + int(margin[far] >= 0.0)
@@ -83,8 +79,8 @@ def mark_quads(links: NDArray[np.int32], margin: NDArray[np.float32]) -> NDArray
     return quads
 
 
-@inlined
-def joined(
+@compile_inline
+def find_joined_node(
     links: NDArray[np.int32], margin: NDArray[np.float32], quads: NDArray[np.uint8], node: int, side: int
 ) -> int:
     """The inside node across a triangle edge on one of six sides, if a present triangle has that edge; else −1."""
@@ -98,14 +94,14 @@ def joined(
             return -1
         return int(other)
     if side == 4:
-        far = neighbour(links, node, 1)
+        far = get_neighbour(links, node, 1)
         return far if far >= 0 and quads[node] != ABSENT and margin[far] >= 0.0 else -1
-    near = neighbour(links, node, 5)
+    near = get_neighbour(links, node, 5)
     return near if near >= 0 and quads[near] != ABSENT and margin[near] >= 0.0 else -1
 
 
-@kernel
-def label(
+@compile_kernel
+def label_islands(
     links: NDArray[np.int32], margin: NDArray[np.float32], quads: NDArray[np.uint8]
 ) -> tuple[NDArray[np.int32], int]:
     """Number the connected parts in the order of their first nodes."""
@@ -121,7 +117,7 @@ def label(
             depth -= 1
             node = stack[depth]
             for side in range(6):
-                other = joined(links, margin, quads, node, side)
+                other = find_joined_node(links, margin, quads, node, side)
                 if other >= 0 and labels[other] < 0:
                     labels[other] = count
                     stack[depth] = other
@@ -130,8 +126,8 @@ def label(
     return labels, count
 
 
-@kernel
-def _inside_share(first: float, second: float, third: float) -> float:
+@compile_kernel
+def _compute_inside_share(first: float, second: float, third: float) -> float:
     """The share of a triangle's area where the linear function with these corner values is ≥ 0."""
     low, high = min(first, second, third), max(first, second, third)
     middle = first + second + third - low - high
@@ -144,13 +140,13 @@ def _inside_share(first: float, second: float, third: float) -> float:
     return high / (high - low) * (high / (high - middle))
 
 
-@kernel
+@compile_kernel
 def _measure(
     links: NDArray[np.int32],
     margin: NDArray[np.float32],
     quads: NDArray[np.uint8],
     labels: NDArray[np.int32],
-    traits: Traits,
+    traits: NodeTraits,
     totals: _Measured,
 ) -> None:
     """Sum up areas (in quads), heights and borders per label."""
@@ -163,7 +159,7 @@ def _measure(
             owner = max(labels[node], labels[beside], labels[far])
             if owner < 0:
                 continue
-            share = 0.5 * _inside_share(float(margin[node]), float(margin[beside]), float(margin[far]))
+            share = 0.5 * _compute_inside_share(float(margin[node]), float(margin[beside]), float(margin[far]))
             totals.area[owner] += share
             totals.height[owner] += share * traits.floor[node]
             totals.covered[owner] += share if traits.covered[node] else 0.0
@@ -177,18 +173,18 @@ def _measure(
 
 
 def measure_islands(
-    links: NDArray[np.int32], margin: NDArray[np.float32], traits: Traits, *, spacing: float
+    links: NDArray[np.int32], margin: NDArray[np.float32], traits: NodeTraits, *, spacing: float
 ) -> tuple[NDArray[np.int32], list[Island]]:
     """The label of every node and, per label, what that part is like; verdicts are still open."""
     quads = mark_quads(links, margin)
-    labels, count = label(links, margin, quads)
+    labels, count = label_islands(links, margin, quads)
     totals = _Measured(*(np.zeros(count) for _ in _Measured._fields))
     _measure(links, margin, quads, labels, traits, totals)
     area, border = np.maximum(totals.area, 1e-12), np.maximum(totals.borders, 1.0)
     islands = [
         Island(
             index=None,
-            verdict=Verdict.KEPT,
+            verdict=IslandVerdict.KEPT,
             area=float(totals.area[k]) * spacing * spacing,
             height=float(totals.height[k] / area[k]),
             covered=float(totals.covered[k] / area[k]),
@@ -201,19 +197,19 @@ def measure_islands(
     return labels, islands
 
 
-def judge(islands: list[Island], *, least_area: float, keep_platforms: bool) -> list[Verdict]:
+def judge_islands(islands: list[Island], *, least_area: float, keep_platforms: bool) -> list[IslandVerdict]:
     """Which parts stay. The ground always does; a least area of 0 keeps every other part as well."""
     if not islands:
         return []
-    ground = _ground(islands)
+    ground = _find_ground(islands)
     hollow = min(FURNITURE_AREA, HOLLOW_SHARE * islands[ground].area)  # the inside of a cupboard
     least = max(least_area, hollow) if least_area > 0.0 else 0.0
-    verdicts = [_verdict(island, least, keep_platforms) for island in islands]
-    verdicts[ground] = Verdict.GROUND
+    verdicts = [_judge_island(island, least, keep_platforms) for island in islands]
+    verdicts[ground] = IslandVerdict.GROUND
     return verdicts
 
 
-def _ground(islands: list[Island]) -> int:
+def _find_ground(islands: list[Island]) -> int:
     everything = range(len(islands))
     largest = max(everything, key=lambda k: islands[k].area)
     indoors = max(everything, key=lambda k: islands[k].area * islands[k].covered)
@@ -221,9 +217,9 @@ def _ground(islands: list[Island]) -> int:
     return indoors if considerable else largest
 
 
-def _verdict(island: Island, least_area: float, keep_platforms: bool) -> Verdict:
+def _judge_island(island: Island, least_area: float, keep_platforms: bool) -> IslandVerdict:
     if island.area < least_area:
-        return Verdict.TOO_SMALL
+        return IslandVerdict.TOO_SMALL
     most_of_it_falls = island.drop > 0.5 or (island.drop > 0.05 and island.area < FURNITURE_AREA)
     stands_free = most_of_it_falls or (island.ledge > 0.5 and island.above > 0.5)
-    return Verdict.PLATFORM if stands_free and not keep_platforms else Verdict.KEPT
+    return IslandVerdict.PLATFORM if stands_free and not keep_platforms else IslandVerdict.KEPT

@@ -1,30 +1,42 @@
-"""The navigation mesh: a surface, and everything that may be asked of it.
+"""The navigation mesh: a surface, everything that may be asked of it, and its file.
 
 Answers come from compiled kernels over flat arrays; this class only turns points into numbers and back,
-and remembers the distance fields it has made.
+and remembers the distance fields it has made. On disk a mesh is plain arrays, mapped into memory, so that a second
+process starts at once.
 """
 
+import hashlib
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nav_eval.compiling import entry_for
-from nav_eval.dataset.episode import Vec3
-from nav_eval.errors import NavigationError
-from nav_eval.scene.navigation import walking
-from nav_eval.scene.navigation.field import Field, Goal, distance_from, new_field
-from nav_eval.scene.navigation.graph import Graph, make_graph
-from nav_eval.scene.navigation.ground import Seed, StepResult, goals_of
-from nav_eval.scene.navigation.islands import Island
-from nav_eval.scene.navigation.sampling import draw_point, quads_of
-from nav_eval.scene.navigation.shape import AgentShape
-from nav_eval.scene.navigation.snapping import nearest
-from nav_eval.scene.navigation.surface import Surface, height_at, island_at, locate, to_lattice
+from nav_eval.cache import ArrayFile, write_arrays
+from nav_eval.compilation import get_entry_point
+from nav_eval.errors import NavigationMeshError
+from nav_eval.records.geometry import Vec3
+from nav_eval.scene.navigation import movement
+from nav_eval.scene.navigation.distance_field import FieldState, GoalPlace, compute_distance, make_field
+from nav_eval.scene.navigation.ground import AgentShape, Seed, StepResult, as_goals
+from nav_eval.scene.navigation.islands import Island, IslandVerdict
+from nav_eval.scene.navigation.movement import Graph, make_graph
+from nav_eval.scene.navigation.surface import (
+    ABSENT,
+    Surface,
+    draw_point,
+    find_nearest,
+    find_quads,
+    get_height,
+    get_island,
+    locate,
+    to_lattice,
+)
+from nav_eval.scene.navigation.tiles import COLUMNS, Tiling
 
 #: as Habitat searches: this far sideways, and this far in all
 SNAP_REACH, SNAP_FARTHEST = 2.0, 4.5
@@ -44,12 +56,12 @@ class MeshField:
     mesh: "NavigationMesh"
     goals: tuple[Vec3, ...]
     _graph: Graph
-    _field: Field
-    _ask: Callable[..., Any]  #: `distance_from` for exactly these types
+    _field: FieldState
+    _ask: Callable[..., Any]  #: `compute_distance` for exactly these types
 
     def distance(self, position: Vec3) -> float:
         """Geodesic metres from a position; infinity when there is no way."""
-        found, metres, _ = self._ask(self.mesh.surface, self._graph, self._field, _floats(position))
+        found, metres, _ = self._ask(self.mesh.surface, self._graph, self._field, _to_floats(position))
         if not found:
             snapped = self.mesh.snap_point(position)
             return math.inf if snapped is None else self.distance(snapped)
@@ -60,7 +72,7 @@ class MeshField:
         start = position if self.mesh.is_navigable(position) else self.mesh.snap_point(position)
         if start is None:
             return []
-        _, metres, corner = self._ask(self.mesh.surface, self._graph, self._field, _floats(start))
+        _, metres, corner = self._ask(self.mesh.surface, self._graph, self._field, _to_floats(start))
         if math.isinf(metres):
             return []
         points, nodes = [start], len(self.mesh.surface.i)
@@ -97,35 +109,37 @@ class NavigationMesh:
 
     @cached_property
     def _step(self) -> Callable[..., Any]:
-        """`walking.step` for exactly these types."""
-        return entry_for(walking.step, self.surface, _SOMEWHERE, _SOMEWHERE[:2], True)
+        """`movement.step` for exactly these types."""
+        return get_entry_point(movement.step, self.surface, _SOMEWHERE, _SOMEWHERE[:2], True)
 
     @cached_property
     def _ask(self) -> Callable[..., Any]:
-        """`distance_from` for exactly these types: all fields of a mesh have the same."""
-        return entry_for(distance_from, self.surface, self.graph, new_field(self.surface, self.graph, []), _SOMEWHERE)
+        """`compute_distance` for exactly these types: all fields of a mesh have the same."""
+        return get_entry_point(
+            compute_distance, self.surface, self.graph, make_field(self.surface, self.graph, []), _SOMEWHERE
+        )
 
     def is_navigable(self, point: Vec3) -> bool:
-        return self._standing(_floats(point)) is not None
+        return self._find_standing_place(_to_floats(point)) is not None
 
     def snap_point(self, point: Vec3) -> Vec3 | None:
-        wanted = _floats(point)
-        below = self._on_surface(wanted)
+        wanted = _to_floats(point)
+        below = self._put_on_surface(wanted)
         if below is not None and abs(below[1] - wanted[1]) <= HEIGHT_ERROR:
             return below
-        found, x, y, z = nearest(self.surface, wanted, SNAP_REACH, SNAP_FARTHEST)
-        return self._on_surface((x, y, z)) if found else None
+        found, x, y, z = find_nearest(self.surface, wanted, SNAP_REACH, SNAP_FARTHEST)
+        return self._put_on_surface((x, y, z)) if found else None
 
     def island(self, point: Vec3) -> int | None:
-        place = self._standing(_floats(point))
+        place = self._find_standing_place(_to_floats(point))
         if place is None:
             return None
-        index = island_at(self.surface, *self._locate(place))
+        index = get_island(self.surface, *self._locate(place))
         return index if index >= 0 else None
 
     def try_step(self, start: Vec3, end: Vec3, *, sliding: bool) -> StepResult:
         found, x, y, z, collided = self._step(
-            self.surface, _floats(start), (float(end[0]), float(end[2])), bool(sliding)
+            self.surface, _to_floats(start), (float(end[0]), float(end[2])), bool(sliding)
         )
         if found:
             return StepResult((x, y, z), collided)
@@ -137,17 +151,17 @@ class NavigationMesh:
     def walk(self, start: Vec3, moves: ArrayLike, *, sliding: bool) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Many steps (dx, dz) in one call: the position after each, and whether it was cut short."""
         steps = np.ascontiguousarray(moves, dtype=np.float64).reshape(-1, 2)
-        return walking.walk(self.surface, self.snap_point(start) or _floats(start), steps, sliding)
+        return movement.walk(self.surface, self.snap_point(start) or _to_floats(start), steps, sliding)
 
     def distance_field(self, goals: Sequence[Vec3]) -> MeshField:
-        key = goals_of(goals)
+        key = as_goals(goals)
         made = self._fields.pop(key, None) or self._make_field(key)
         self._fields[key] = made  # now the youngest
         self._forget_old_fields()
         return made
 
     def geodesic_distance(self, start: Vec3, goal: Vec3 | Sequence[Vec3]) -> float:
-        return self.distance_field(goals_of(goal)).distance(start)
+        return self.distance_field(as_goals(goal)).distance(start)
 
     def shortest_path(self, start: Vec3, goal: Vec3) -> list[Vec3]:
         return self.distance_field((goal,)).path(start)
@@ -157,37 +171,34 @@ class NavigationMesh:
         indices = [part.index for part in self.islands if part.index is not None]
         wanted = 0 if island is None else island
         if wanted not in indices:
-            raise NavigationError(f"There is no island {wanted}; this mesh has {len(indices)}.")
+            raise NavigationMeshError(f"There is no island {wanted}; this mesh has {len(indices)}.")
         if wanted not in self._quads:
-            self._quads[wanted] = quads_of(self.surface, wanted)
+            self._quads[wanted] = find_quads(self.surface, wanted)
         drawn = draw_point(self.surface, self._quads[wanted], np.random.default_rng(seed), wanted)
-        return self._on_surface(drawn) or drawn
+        return self._put_on_surface(drawn) or drawn
 
     def node_position(self, node: int) -> Vec3:
-        spacing, surface = self.surface.tiling.spacing, self.surface
-        return (
-            (float(surface.i[node]) + 0.5) * spacing,
-            float(surface.height[node]),
-            (float(surface.j[node]) + 0.5) * spacing,
-        )
+        surface = self.surface
+        x, z = ((float(place) + 0.5) * surface.tiling.spacing for place in (surface.i[node], surface.j[node]))
+        return (x, float(surface.height[node]), z)
 
     def _locate(self, point: Vec3) -> tuple[int, float, float]:
         u, v = to_lattice(self.surface, float(point[0]), float(point[2]))
         return locate(self.surface, u, v, float(point[1])), u, v
 
-    def _standing(self, point: Vec3) -> Vec3 | None:
+    def _find_standing_place(self, point: Vec3) -> Vec3 | None:
         """The place on the surface that a point means, if it means one at all."""
-        place = self._on_surface(point)
+        place = self._put_on_surface(point)
         if place is None:
-            found, x, y, z = nearest(self.surface, point, SIDEWAYS_ERROR, SNAP_FARTHEST)
+            found, x, y, z = find_nearest(self.surface, point, SIDEWAYS_ERROR, SNAP_FARTHEST)
             near = found and (x - point[0]) ** 2 + (z - point[2]) ** 2 <= SIDEWAYS_ERROR**2
-            place = self._on_surface((x, y, z)) if near else None
+            place = self._put_on_surface((x, y, z)) if near else None
         return place if place is not None and abs(place[1] - point[1]) <= HEIGHT_ERROR else None
 
-    def _on_surface(self, point: Vec3) -> Vec3 | None:
+    def _put_on_surface(self, point: Vec3) -> Vec3 | None:
         """The same place with the height of the surface there; the same bits however it was found."""
         quad, u, v = self._locate(point)
-        return (point[0], height_at(self.surface, quad, u, v), point[2]) if quad >= 0 else None
+        return (point[0], get_height(self.surface, quad, u, v), point[2]) if quad >= 0 else None
 
     def _forget_old_fields(self) -> None:
         """Drop the oldest beyond the limit; threads may do this at the same time."""
@@ -200,12 +211,81 @@ class NavigationMesh:
 
     def _make_field(self, points: Iterable[Vec3]) -> MeshField:
         snapped = tuple(place for place in map(self.snap_point, points) if place is not None)
-        goals: list[Goal] = [(*self._locate(place), place[1]) for place in snapped]
-        return MeshField(self, snapped, self.graph, new_field(self.surface, self.graph, goals), self._ask)
+        goals: list[GoalPlace] = [(*self._locate(place), place[1]) for place in snapped]
+        return MeshField(self, snapped, self.graph, make_field(self.surface, self.graph, goals), self._ask)
 
 
-def _floats(point: Vec3) -> Vec3:
+def _to_floats(point: Vec3) -> Vec3:
     return (float(point[0]), float(point[1]), float(point[2]))
 
 
-__all__ = ["MeshField", "NavigationMesh"]
+#: part of every key: raised whenever the same input would give another mesh
+MESH_VERSION = 3
+
+_SURFACE_ARRAYS: dict[str, tuple[type[np.generic], int]] = {
+    "first": (np.int32, 1), "i": (np.int32, 1), "j": (np.int32, 1), "height": (np.float32, 1),
+    "margin": (np.float32, 1), "links": (np.int32, 2), "quads": (np.uint8, 1), "island": (np.int32, 1),
+}  # fmt: skip
+_GRAPH_ARRAYS: dict[str, tuple[type[np.generic], int]] = {"ways": (np.uint8, 1), "grade": (np.float32, 1)}
+
+
+def make_mesh_key(scene_digest: str, shape: AgentShape) -> str:
+    """The name under which a mesh may be kept: scene, agent and version."""
+    return hashlib.sha256(f"{MESH_VERSION}:{scene_digest}:{shape.digest}".encode()).hexdigest()[:32]
+
+
+def save_mesh(mesh: NavigationMesh, path: Path) -> None:
+    """Write a mesh to a file."""
+    surface = {name: getattr(mesh.surface, name) for name in _SURFACE_ARRAYS}
+    arrays = {"slots": mesh.surface.tiling.slots, **surface, **mesh.graph._asdict()}
+    tiling = mesh.surface.tiling
+    about = {
+        "version": MESH_VERSION,
+        "spacing": tiling.spacing,
+        "tile_i": tiling.tile_i,
+        "tile_j": tiling.tile_j,
+        "shape": asdict(mesh.shape),
+        "islands": [asdict(part) for part in mesh.islands],
+    }
+    write_arrays(path, arrays, about=about)
+
+
+def load_mesh(path: Path) -> NavigationMesh:
+    """A mesh that `save_mesh` wrote, its arrays mapped from the file."""
+    try:
+        file = ArrayFile(path)
+        about = file.about
+        if about["version"] != MESH_VERSION:
+            raise ValueError("it was written by another version of nav-eval")
+        tiling = Tiling(about["spacing"], about["tile_i"], about["tile_j"], file.array("slots", np.int32, 2))
+        surface = Surface(tiling, **{name: file.array(name, *kind) for name, kind in _SURFACE_ARRAYS.items()})
+        graph = Graph(**{name: file.array(name, *kind) for name, kind in _GRAPH_ARRAYS.items()})
+        _check_arrays(surface, graph)
+        islands = tuple(Island(**{**part, "verdict": IslandVerdict(part["verdict"])}) for part in about["islands"])
+        shape = AgentShape(**about["shape"])
+        return NavigationMesh(surface=surface, shape=shape, islands=islands, stored_graph=graph)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise NavigationMeshError(
+            f"{path} is not a whole navigation mesh ({error}); delete it, it will be made again."
+        ) from error
+
+
+def _check_arrays(surface: Surface, graph: Graph) -> None:
+    """Kernels trust their arrays, so what comes from a disk must fit together."""
+    nodes, tiles = len(surface.i), len(surface.first) // COLUMNS
+    whole = (
+        all(len(getattr(surface, name)) == nodes for name in _SURFACE_ARRAYS if name != "first")
+        and len(graph.ways) == len(graph.grade) == nodes
+        and surface.links.shape == (nodes, 4)
+        and surface.links.max(initial=-1) < nodes
+        and surface.links.min(initial=-1) >= -1
+        and surface.tiling.slots.max(initial=-1) < tiles
+        and surface.tiling.slots.min(initial=-1) >= -1
+        and len(surface.first) == tiles * COLUMNS + 1
+        and surface.first[0] == 0
+        and surface.first[-1] == nodes
+        and bool((np.diff(surface.first) >= 0).all())
+        and not (surface.links[surface.quads != ABSENT][:, :2] < 0).any()
+    )
+    if not whole:
+        raise ValueError("its arrays do not fit together")

@@ -12,16 +12,21 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from nav_eval.dataset.episode import Vec3
-from nav_eval.errors import NavigationError
-from nav_eval.scene.navigation.angles import FULL_TURN, microdegrees, rotated
-from nav_eval.scene.navigation.build import frozen, numbered, read_only
-from nav_eval.scene.navigation.islands import Island, Traits, Verdict, judge, mark_quads, measure_islands
-from nav_eval.scene.navigation.kernels import kernel
+from nav_eval.compilation import compile_kernel
+from nav_eval.errors import NavigationMeshError
+from nav_eval.records.geometry import FULL_TURN, Vec3, rotate_plane_vector, to_microdegrees
+from nav_eval.scene.navigation.builder import as_read_only, freeze_surface, number_islands
+from nav_eval.scene.navigation.islands import (
+    Island,
+    IslandVerdict,
+    NodeTraits,
+    judge_islands,
+    mark_quads,
+    measure_islands,
+)
 from nav_eval.scene.navigation.mesh import NavigationMesh
-from nav_eval.scene.navigation.polygons import Polygon, cut_to_slab, distance_to_polygon, range_of
 from nav_eval.scene.navigation.surface import Surface
-from nav_eval.scene.navigation.tiles import column_of
+from nav_eval.scene.navigation.tiles import Polygon, compute_polygon_distance, cut_to_slab, get_column, get_range
 
 Triangles = NDArray[np.float32]  #: T × 3 × 3, world coordinates
 
@@ -30,8 +35,8 @@ _OUTSIDE = np.float32(-1.0)
 _SIDES = 24  #: of a cylinder
 
 
-@kernel
-def _flattened(polygon: Polygon, count: int, flat: Polygon) -> None:
+@compile_kernel
+def _flatten(polygon: Polygon, count: int, flat: Polygon) -> None:
     """The polygon seen from above as (x, z), counter-clockwise."""
     area = 0.0
     for k in range(count):
@@ -42,8 +47,8 @@ def _flattened(polygon: Polygon, count: int, flat: Polygon) -> None:
         flat[k, 0], flat[k, 1] = polygon[source, 0], polygon[source, 2]
 
 
-@kernel
-def _shrink(
+@compile_kernel
+def _shrink_margins(
     surface: Surface, triangles: Triangles, sizes: tuple[float, float, float], margin: NDArray[np.float32]
 ) -> None:
     """Take from the margins what the triangles leave of them; sizes are radius, climb and height."""
@@ -55,10 +60,14 @@ def _shrink(
         for k in range(3):
             whole[k, 0], whole[k, 1] = triangles[t, k, 0] / spacing - 0.5, triangles[t, k, 1]
             whole[k, 2] = triangles[t, k, 2] / spacing - 0.5
-        (left, right), (front, back), (low, high) = range_of(whole, 3, 0), range_of(whole, 3, 2), range_of(whole, 3, 1)
+        (left, right), (front, back), (low, high) = (
+            get_range(whole, 3, 0),
+            get_range(whole, 3, 2),
+            get_range(whole, 3, 1),
+        )
         for i in range(math.floor(left - reach), math.ceil(right + reach) + 1):
             for j in range(math.floor(front - reach), math.ceil(back + reach) + 1):
-                column = column_of(surface.tiling, i, j)
+                column = get_column(surface.tiling, i, j)
                 if column < 0:
                     continue
                 for node in range(surface.first[column], surface.first[column + 1]):
@@ -71,32 +80,32 @@ def _shrink(
                     count = cut_to_slab(cut, 3, spare, 1, lower, upper)
                     if count == 0:
                         continue
-                    _flattened(cut, count, flat)
-                    off = distance_to_polygon(float(i), float(j), flat, 0, count) * spacing - radius
+                    _flatten(cut, count, flat)
+                    off = compute_polygon_distance(float(i), float(j), flat, 0, count) * spacing - radius
                     margin[node] = min(margin[node], off)
 
 
-def with_obstacles(mesh: NavigationMesh, obstacles: Sequence[Triangles]) -> NavigationMesh:
+def add_obstacles(mesh: NavigationMesh, obstacles: Sequence[Triangles]) -> NavigationMesh:
     """The mesh with things standing on it."""
     surface, shape = mesh.surface, mesh.shape
     margin = surface.margin.copy()
     for obstacle in obstacles:
-        _shrink(surface, _checked(obstacle), (shape.radius, shape.max_climb, shape.height), margin)
+        _shrink_margins(surface, _check_obstacle(obstacle), (shape.radius, shape.max_climb, shape.height), margin)
     nothing = np.zeros(len(margin), dtype=np.bool_)
     links, floor = surface.links.copy(), surface.height.copy()  # writable, as when the mesh was built
-    traits = Traits(floor=floor, covered=nothing, above=nothing, ledge=nothing, drop=nothing)
+    traits = NodeTraits(floor=floor, covered=nothing, above=nothing, ledge=nothing, drop=nothing)
     labels, islands = measure_islands(links, margin, traits, spacing=surface.tiling.spacing)
-    islands, before = _with_history(mesh, labels, islands)
-    verdicts = judge(islands, least_area=LEAST_AREA, keep_platforms=True)
-    verdicts = _without_hollows(surface, labels, obstacles, verdicts)
-    report, index_of = numbered(islands, _with_ground(islands, verdicts, before))
+    islands, before = _inherit_traits(mesh, labels, islands)
+    verdicts = judge_islands(islands, least_area=LEAST_AREA, keep_platforms=True)
+    verdicts = _drop_hollows(surface, labels, obstacles, verdicts)
+    report, index_of = number_islands(islands, _choose_ground(islands, verdicts, before))
     island = index_of[labels]
     margin = np.where((margin >= 0.0) & (island < 0), _OUTSIDE, margin)
     changed = surface._replace(margin=margin, quads=mark_quads(links, margin), island=island)
-    return NavigationMesh(surface=frozen(changed), shape=shape, islands=report)
+    return NavigationMesh(surface=freeze_surface(changed), shape=shape, islands=report)
 
 
-def _with_history(
+def _inherit_traits(
     mesh: NavigationMesh, labels: NDArray[np.int32], islands: list[Island]
 ) -> tuple[list[Island], list[int]]:
     """What was known of the parts that these parts were cut from, and which parts that were."""
@@ -114,9 +123,9 @@ def _with_history(
     return known, before.tolist()
 
 
-def _without_hollows(
-    surface: Surface, labels: NDArray[np.int32], obstacles: Sequence[Triangles], verdicts: list[Verdict]
-) -> list[Verdict]:
+def _drop_hollows(
+    surface: Surface, labels: NDArray[np.int32], obstacles: Sequence[Triangles], verdicts: list[IslandVerdict]
+) -> list[IslandVerdict]:
     """Parts that lie wholly within the bounds of one thing are its hollow inside."""
     verdicts = list(verdicts)
     spacing = surface.tiling.spacing
@@ -126,46 +135,49 @@ def _without_hollows(
         lower, upper = obstacle.reshape(-1, 3).min(axis=0), obstacle.reshape(-1, 3).max(axis=0)
         within = (labels >= 0) & (x > lower[0]) & (x < upper[0]) & (z > lower[2]) & (z < upper[2])
         for part in np.flatnonzero((np.bincount(labels[within], minlength=len(verdicts)) == sizes) & (sizes > 0)):
-            verdicts[part] = Verdict.TOO_SMALL
+            verdicts[part] = IslandVerdict.TOO_SMALL
     return verdicts
 
 
-def _with_ground(islands: list[Island], verdicts: list[Verdict], before: list[int]) -> list[Verdict]:
+def _choose_ground(islands: list[Island], verdicts: list[IslandVerdict], before: list[int]) -> list[IslandVerdict]:
     """The ground is the largest piece of what was the ground, if any of it is left."""
-    kept = [k for k in range(len(islands)) if verdicts[k] in (Verdict.GROUND, Verdict.KEPT)]
+    kept = [k for k in range(len(islands)) if verdicts[k] in (IslandVerdict.GROUND, IslandVerdict.KEPT)]
     if not kept:
         return verdicts
     ground = max(kept, key=lambda k: (before[k] == 0, islands[k].area))
     return [
-        Verdict.GROUND if k == ground else Verdict.KEPT if verdict is Verdict.GROUND else verdict
+        IslandVerdict.GROUND if k == ground else IslandVerdict.KEPT if verdict is IslandVerdict.GROUND else verdict
         for k, verdict in enumerate(verdicts)
     ]
 
 
-def _checked(obstacle: Triangles) -> Triangles:
+def _check_obstacle(obstacle: Triangles) -> Triangles:
     triangles = np.ascontiguousarray(obstacle, dtype=np.float32)
     if triangles.ndim != 3 or triangles.shape[1:] != (3, 3) or not np.isfinite(triangles).all():
-        raise NavigationError(f"An obstacle must be finite triangles, N × 3 × 3, not {triangles.shape}.")
+        raise NavigationMeshError(f"An obstacle must be finite triangles, N × 3 × 3, not {triangles.shape}.")
     if len(triangles) and np.ptp(triangles.reshape(-1, 3), axis=0).max() > 100.0:
-        raise NavigationError("An obstacle of more than 100 m is part of the scene; build the mesh with it.")
-    return read_only(triangles)
+        raise NavigationMeshError("An obstacle of more than 100 m is part of the scene; build the mesh with it.")
+    return as_read_only(triangles)
 
 
-def box_triangles(center: Vec3, size: Vec3, *, yaw_degrees: float = 0.0) -> Triangles:
+def make_box(center: Vec3, size: Vec3, *, yaw_degrees: float = 0.0) -> Triangles:
     """A box around its centre, turned to the left by yaw."""
-    angle = microdegrees(-yaw_degrees)  # in the (x, z) plane, to the left is clockwise
-    outline = [rotated((sx * size[0] / 2, sz * size[2] / 2), angle) for sx, sz in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
-    return _prism(center, size[1], outline)
+    angle = to_microdegrees(-yaw_degrees)  # in the (x, z) plane, to the left is clockwise
+    outline = [
+        rotate_plane_vector((sx * size[0] / 2, sz * size[2] / 2), angle)
+        for sx, sz in ((-1, -1), (1, -1), (1, 1), (-1, 1))
+    ]
+    return _make_prism(center, size[1], outline)
 
 
-def cylinder_triangles(center: Vec3, *, radius: float, height: float) -> Triangles:
+def make_cylinder(center: Vec3, *, radius: float, height: float) -> Triangles:
     """An upright cylinder around its centre, as a prism of many sides around it."""
-    corner = radius / rotated((1.0, 0.0), FULL_TURN // (2 * _SIDES))[0]
-    outline = [rotated((corner, 0.0), k * FULL_TURN // _SIDES) for k in range(_SIDES)]
-    return _prism(center, height, outline)
+    corner = radius / rotate_plane_vector((1.0, 0.0), FULL_TURN // (2 * _SIDES))[0]
+    outline = [rotate_plane_vector((corner, 0.0), k * FULL_TURN // _SIDES) for k in range(_SIDES)]
+    return _make_prism(center, height, outline)
 
 
-def _prism(center: Vec3, height: float, outline: list[tuple[float, float]]) -> Triangles:
+def _make_prism(center: Vec3, height: float, outline: list[tuple[float, float]]) -> Triangles:
     x, y, z = center
     lower = [(x + a, y - height / 2, z + b) for a, b in outline]
     upper = [(a, y + height / 2, b) for a, _, b in lower]

@@ -11,11 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nav_eval.scene.navigation.gaps import TOLERANCE
-from nav_eval.scene.navigation.kernels import kernel
-from nav_eval.scene.navigation.shape import AgentShape
-from nav_eval.scene.navigation.solids import Solids
-from nav_eval.scene.navigation.tiles import COLUMNS, TILE, Binned, Tiling, column_of
+from nav_eval.compilation import compile_kernel
+from nav_eval.scene.navigation.ground import AgentShape
+from nav_eval.scene.navigation.solids import CLIMB_TOLERANCE, Solids
+from nav_eval.scene.navigation.tiles import COLUMNS, TILE, Tiling, TriangleBins, get_column
 
 EAST, SOUTH, WEST, NORTH = range(4)  #: +x, +z, −x, −z
 
@@ -23,19 +22,16 @@ EAST, SOUTH, WEST, NORTH = range(4)  #: +x, +z, −x, −z
 class Spans(NamedTuple):
     """All spans, column by column, from low to high."""
 
-    first: NDArray[np.int64]
-    """Column → where its spans start; one more entry than columns."""
+    first: NDArray[np.int64]  #: column → where its spans start; one more entry than columns
     i: NDArray[np.int32]
     j: NDArray[np.int32]
     floor: NDArray[np.float32]
-    ceiling: NDArray[np.float32]
-    """Bottom of the next solid above; infinity under the sky."""
-    links: NDArray[np.int32]
-    """Span → its neighbours east, south, west and north; −1 for none."""
+    ceiling: NDArray[np.float32]  #: bottom of the next solid above; infinity under the sky
+    links: NDArray[np.int32]  #: span → its neighbours east, south, west and north; −1 for none
 
 
-@kernel
-def _collect(
+@compile_kernel
+def _collect_spans(
     solids: Solids, origins: NDArray[np.int64], height: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.float32], NDArray[np.float32]]:
     total = 0
@@ -58,9 +54,9 @@ def _collect(
     return first, i, j, floor, ceiling
 
 
-@kernel
-def _best_neighbour(spans: Spans, span: int, column: int, height: float, climb: float) -> int:
-    best, nearest = -1, climb + TOLERANCE
+@compile_kernel
+def _find_best_neighbour(spans: Spans, span: int, column: int, height: float, climb: float) -> int:
+    best, nearest = -1, climb + CLIMB_TOLERANCE
     if column < 0:
         return best
     for other in range(spans.first[column], spans.first[column + 1]):
@@ -71,15 +67,15 @@ def _best_neighbour(spans: Spans, span: int, column: int, height: float, climb: 
     return best
 
 
-@kernel
+@compile_kernel
 def link_spans(spans: Spans, tiling: Tiling, height: float, climb: float) -> None:
     """Fill in the links of every span."""
     for span in range(len(spans.floor)):
         for direction in range(4):
             step_i = (1 - direction) * (1 - direction % 2)
             step_j = (2 - direction) * (direction % 2)
-            column = column_of(tiling, spans.i[span] + step_i, spans.j[span] + step_j)
-            spans.links[span, direction] = _best_neighbour(spans, span, column, height, climb)
+            column = get_column(tiling, spans.i[span] + step_i, spans.j[span] + step_j)
+            spans.links[span, direction] = _find_best_neighbour(spans, span, column, height, climb)
     for span in range(len(spans.floor)):
         for direction in range(2):
             other = spans.links[span, direction]
@@ -92,9 +88,9 @@ def link_spans(spans: Spans, tiling: Tiling, height: float, climb: float) -> Non
                 spans.links[span, direction] = -1
 
 
-def find_spans(solids: Solids, binned: Binned, shape: AgentShape) -> Spans:
+def find_spans(solids: Solids, binned: TriangleBins, shape: AgentShape) -> Spans:
     """Where an agent can stand, before its radius is taken into account."""
-    first, i, j, floor, ceiling = _collect(solids, binned.origins, shape.height)
+    first, i, j, floor, ceiling = _collect_spans(solids, binned.origins, shape.height)
     total = int(first[-1])
     links = np.full((total, 4), -1, dtype=np.int32)
     spans = Spans(first, i[:total], j[:total], floor[:total], ceiling[:total], links)

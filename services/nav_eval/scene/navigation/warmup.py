@@ -7,11 +7,11 @@ that no evaluation waits for it.
 import numpy as np
 
 from nav_eval.scene.navigation import AgentShape
-from nav_eval.scene.navigation.build import build_surface
-from nav_eval.scene.navigation.detour import DetourMesh
+from nav_eval.scene.navigation.builder import build_surface
 from nav_eval.scene.navigation.mesh import NavigationMesh
-from nav_eval.scene.navigation.obstacles import box_triangles, with_obstacles
-from nav_eval.scene.navigation.resampling import resample
+from nav_eval.scene.navigation.navmesh_file import DetourMesh
+from nav_eval.scene.navigation.navmesh_surface import resample
+from nav_eval.scene.navigation.obstacles import add_obstacles, make_box
 
 _CORNERS = [(-2.0, 0.0, -2.0), (-2.0, 0.0, 2.0), (2.0, 0.0, 2.0), (2.0, 0.0, -2.0)]
 
@@ -27,17 +27,13 @@ def warm_up() -> None:
     official = DetourMesh(triangles=positions[faces], borders=edges, shape=shape, cell_size=0.05)
     surface, islands = resample(official)
     resampled = NavigationMesh(surface=surface, shape=shape, islands=islands)
-    for mesh in (built, resampled, with_obstacles(built, [box_triangles((1.0, 0.5, 1.0), (0.5, 1.0, 0.5))])):
-        _ask(mesh)
-
-
-def _ask(mesh: NavigationMesh) -> None:
-    start, goal = mesh.random_navigable_point(0), mesh.random_navigable_point(1)
-    mesh.try_step(start, goal, sliding=True)
-    mesh.walk(start, [(0.1, 0.1)], sliding=True)
-    mesh.snap_point((1.0, 3.0, 1.0))
-    mesh.island(start)
-    mesh.shortest_path(start, goal)
+    for mesh in (built, resampled, add_obstacles(built, [make_box((1.0, 0.5, 1.0), (0.5, 1.0, 0.5))])):
+        start, goal = mesh.random_navigable_point(0), mesh.random_navigable_point(1)
+        mesh.try_step(start, goal, sliding=True)
+        mesh.walk(start, [(0.1, 0.1)], sliding=True)
+        mesh.snap_point((1.0, 3.0, 1.0))
+        mesh.island(start)
+        mesh.shortest_path(start, goal)
 
 
 if __name__ == "__main__":

@@ -1,20 +1,28 @@
-"""Where a picture is taken from, and the one place where the projection is written down.
+"""Where a picture is taken from, what it delivers, and the one place where the projection is written down.
 
 World: metres, right-handed, Y up. A camera looks along its own −Z, +X is right, +Y is up; yaw is
 positive to the left, pitch is positive upwards. `hfov` is horizontal, pixels are square, the optical
-axis meets the image in its middle: pixel (row r, column c) has its centre at (c + ½, r + ½).
+axis meets the image in its middle: pixel (row r, column c) has its centre at (c + ½, r + ½). A frame holds one
+array per channel that was asked for.
+
+Culling and occlusion share `project_chunk`: 64 lanes of plain single-precision arithmetic, relative to the eye, that
+compile to vector instructions. Window coordinates have y down, so a front face is clockwise, its doubled area negative.
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nav_eval.dataset.episode import IDENTITY_ROTATION, Quaternion, Vec3
-from nav_eval.simulator.rendering.errors import BadCamera
+from nav_eval.compilation import compile_nogil_inline, compile_nogil_kernel
+from nav_eval.errors import BadCamera
+from nav_eval.records.geometry import IDENTITY_ROTATION, Quaternion, Vec3, make_rotation, to_rotation_matrix
+from nav_eval.sensors import Channel
+from nav_eval.simulator.rendering.prepared_scene import CHUNK_TRIANGLES as LANES
 
 MAX_PIXELS_PER_SIDE = 8192
 
@@ -42,7 +50,7 @@ class Camera:
             raise BadCamera(f"Position {self.position} or rotation {self.rotation} is not a pose.")
 
     @classmethod
-    def looking(
+    def from_angles(
         cls,
         position: Vec3,
         *,
@@ -54,7 +62,7 @@ class Camera:
         hfov: float = 90.0,
     ) -> Self:
         """A camera by its angles in radians: yaw turns left, pitch looks up, roll leans to the left."""
-        rotation = rotation_from_angles(yaw, pitch, roll)
+        rotation = make_rotation(yaw, pitch, roll)
         return cls(position=position, rotation=rotation, width=width, height=height, hfov=hfov)
 
     @property
@@ -75,36 +83,195 @@ class Camera:
 
     def _world_to_camera(self) -> NDArray[np.float64]:
         view = np.eye(4)
-        view[:3, :3] = rotation_matrix(self.rotation).T
+        length = math.hypot(*self.rotation)
+        x, y, z, w = (number / length for number in self.rotation)
+        view[:3, :3] = to_rotation_matrix((x, y, z, w)).T
         view[:3, 3] = -view[:3, :3] @ np.asarray(self.position, dtype=np.float64)
         return view
 
 
-def rotation_from_angles(yaw: float, pitch: float = 0.0, roll: float = 0.0) -> Quaternion:
-    """Yaw about world Y, then pitch about the camera's X, then roll about its Z."""
-    around_y = (0.0, math.sin(yaw / 2), 0.0, math.cos(yaw / 2))
-    around_x = (math.sin(pitch / 2), 0.0, 0.0, math.cos(pitch / 2))
-    around_z = (0.0, 0.0, math.sin(roll / 2), math.cos(roll / 2))
-    return _product(_product(around_y, around_x), around_z)
+ALL_CHANNELS = frozenset(Channel)
 
 
-def rotation_matrix(rotation: Quaternion) -> NDArray[np.float64]:
-    """3 × 3; its columns are the camera's right, up and backward directions in the world."""
-    x, y, z, w = np.asarray(rotation, dtype=np.float64) / math.hypot(*rotation)
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Frame:
+    """One picture. Channels that were not asked for are None; the first row is the top of the image."""
+
+    rgb: NDArray[np.uint8] | None = None
+    depth: NDArray[np.float32] | None = None
+    semantic: NDArray[np.int32] | None = None
+    instance: NDArray[np.uint32] | None = None
+
+    @classmethod
+    def empty(cls, width: int, height: int, channels: Iterable[Channel]) -> Self:
+        """Fresh arrays, not yet filled."""
+        return cls(**{str(channel): np.empty(channel.shape(width, height), channel.dtype) for channel in channels})
+
+    def check(self, width: int, height: int, channels: Iterable[Channel]) -> None:
+        """Refuse arrays that a picture of this size cannot be written into."""
+        for channel in channels:
+            array = getattr(self, channel)
+            shape, dtype = channel.shape(width, height), channel.dtype
+            if array is None or array.shape != shape or array.dtype != dtype or not array.flags.c_contiguous:
+                found = "nothing" if array is None else f"{array.dtype}{array.shape}"
+                raise BadCamera(f"{channel} needs a C-contiguous {dtype}{shape} array, got {found}.")
 
 
-def _product(p: Quaternion, q: Quaternion) -> Quaternion:
-    (px, py, pz, pw), (qx, qy, qz, qw) = p, q
-    return (
-        pw * qx + px * qw + py * qz - pz * qy,
-        pw * qy - px * qz + py * qw + pz * qx,
-        pw * qz + px * qy - py * qx + pz * qw,
-        pw * qw - px * qx - py * qy - pz * qz,
-    )
+F = TypeVar("F", bound=np.floating[Any])
+
+SLACK = 1.0 / 32.0
+"""Pixels. OpenGL snaps vertices to 1/256 of a pixel; this is far more."""
+GRID = 1.0 / 256.0
+"""Pixels. OpenGL's own grid. A thinner triangle would be drawn at a depth that rounding decides: it is left out."""
+GUARD = 0.3
+"""Metres. A triangle that comes closer to the eye plane is never rejected by this arithmetic,"""
+REACH = 8192.0
+"""nor is one that reaches that many pixels far."""
+
+SLIVER, MISSES, HITS, UNCLEAR = np.uint8(0), np.uint8(1), np.uint8(2), np.uint8(3)
+"""What becomes of a triangle: never drawn; surely touches no pixel; may touch pixels; too near to tell."""
+
+TOLERANCE = 2e-5
+"""Relative, for depths in single precision."""
+
+_SURE = np.float32(1.0 - TOLERANCE)
+_ZERO, _HALF, _ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
+_GUARD, _REACH, _GRID = np.float32(GUARD), np.float32(REACH), np.float32(GRID)
+
+
+class KernelCamera(NamedTuple):
+    """A camera as the kernels want it."""
+
+    matrix: NDArray[np.float64]  #: world to window: rows give x·w and y·w in pixels, and w in metres
+    turn: NDArray[np.float32]  #: the same without the translation, for points relative to the eye
+    planes: NDArray[np.float64]  #: 6 × 4, pointing inwards; the near plane first, as it rejects most
+    eye: NDArray[np.float64]
+    width: int
+    height: int
+    rounding: float  #: pixels, for a vertex 1 m away: how far single precision in the vertex shader can move it
+    relative: float  #: the same for depths: the relative error 1 m away
+    depth_step: float  #: what one step of a 24-bit depth buffer is worth in 1/w
+
+    @classmethod
+    def of(cls, camera: Camera, scene_size: float) -> "KernelCamera":
+        clip = camera.world_to_clip
+        half_width, half_height = camera.width / 2, camera.height / 2
+        to_window = np.array([[half_width, 0, half_width], [0, half_height, half_height], [0, 0, 1]])
+        error = (scene_size + max(map(abs, camera.position))) * 2.0**-21
+        matrix = to_window @ clip[[0, 1, 3]]
+        return cls(
+            matrix=matrix,
+            turn=matrix[:, :3].astype(np.float32),
+            planes=np.concatenate([clip[3] + clip[2::-1], clip[3] - clip[2::-1]]),
+            eye=np.asarray(camera.position, dtype=np.float64),
+            width=camera.width,
+            height=camera.height,
+            rounding=camera.focal_length * error,
+            relative=2 * error,
+            depth_step=(1 / camera.near - 1 / camera.far) * 2.0**-24,
+        )
+
+
+class ProjectedChunk(NamedTuple):
+    """A chunk after projection. Flat arrays with constant offsets: otherwise LLVM does not vectorise."""
+
+    points: NDArray[np.float32]
+    """9 · 64: x, y in pixels and q = 1/w, which is linear across the window; corner after corner, each 64 lanes."""
+    spans: NDArray[np.float32]
+    """5 · 64: left, right, top and bottom of what a triangle may cover, and the distance of whatever hides it."""
+    fate: NDArray[np.uint8]  #: 64, one of SLIVER, MISSES, HITS, UNCLEAR
+
+
+@compile_nogil_kernel
+def make_projected_chunk() -> ProjectedChunk:
+    points, spans = np.empty(9 * LANES, dtype=np.float32), np.empty(5 * LANES, dtype=np.float32)
+    return ProjectedChunk(points, spans, np.empty(LANES, dtype=np.uint8))
+
+
+@compile_nogil_inline
+def _find_least(a: F, b: F, c: F) -> F:
+    """min() would spend instructions on what is not a number."""
+    d = a if a < b else b
+    return d if d < c else c
+
+
+@compile_nogil_inline
+def _find_most(a: F, b: F, c: F) -> F:
+    d = a if a > b else b
+    return d if d > c else c
+
+
+@compile_nogil_inline
+def project_chunk(
+    block: NDArray[np.float32], count: int, view: KernelCamera, spread: float, window: ProjectedChunk
+) -> None:
+    """Fill `window` for the first `count` lanes; `spread` widens every triangle by that many pixels.
+
+    A sliver is a triangle whose smallest height is below OpenGL's grid. What is not a sliver covers no
+    pixel centre farther outside itself than that height, so its depth there is wrong by no more than its
+    own depth range. So a pixel nearer than `spans[4]` hides it, whatever rounding does.
+    """
+    m = view.turn
+    m00, m01, m02 = m[0, 0], m[0, 1], m[0, 2]
+    m10, m11, m12 = m[1, 0], m[1, 1], m[1, 2]
+    m20, m21, m22 = m[2, 0], m[2, 1], m[2, 2]
+    ex, ey, ez = np.float32(view.eye[0]), np.float32(view.eye[1]), np.float32(view.eye[2])
+    width, height, rounding = np.float32(view.width), np.float32(view.height), np.float32(view.rounding)
+    least_slack = np.float32(SLACK + spread)
+    relative, step = np.float32(view.relative), np.float32(4 * view.depth_step)
+    points, spans, fate = window.points, window.spans, window.fate
+    for i in range(count):
+        ax, ay, az = block[i] - ex, block[LANES + i] - ey, block[2 * LANES + i] - ez
+        bx, by, bz = block[3 * LANES + i] - ex, block[4 * LANES + i] - ey, block[5 * LANES + i] - ez
+        cx, cy, cz = block[6 * LANES + i] - ex, block[7 * LANES + i] - ey, block[8 * LANES + i] - ez
+        aw = m20 * ax + m21 * ay + m22 * az
+        bw = m20 * bx + m21 * by + m22 * bz
+        cw = m20 * cx + m21 * cy + m22 * cz
+        is_near = _find_least(aw, bw, cw) <= _GUARD
+        aq = _ONE / (_ONE if is_near else aw)
+        bq = _ONE / (_ONE if is_near else bw)
+        cq = _ONE / (_ONE if is_near else cw)
+        apx, apy = (m00 * ax + m01 * ay + m02 * az) * aq, (m10 * ax + m11 * ay + m12 * az) * aq
+        bpx, bpy = (m00 * bx + m01 * by + m02 * bz) * bq, (m10 * bx + m11 * by + m12 * bz) * bq
+        cpx, cpy = (m00 * cx + m01 * cy + m02 * cz) * cq, (m10 * cx + m11 * cy + m12 * cz) * cq
+        most, least = _find_most(aq, bq, cq), _find_least(aq, bq, cq)
+        wobble = rounding * most
+        slack = least_slack + wobble
+
+        left, right = _find_least(apx, bpx, cpx) - slack, _find_most(apx, bpx, cpx) + slack
+        top, bottom = _find_least(apy, bpy, cpy) - slack, _find_most(apy, bpy, cpy) + slack
+
+        abx, aby, acx, acy = bpx - apx, bpy - apy, cpx - apx, cpy - apy
+        bcx, bcy = cpx - bpx, cpy - bpy
+        area = abx * acy - aby * acx
+        longest = _find_most(abx * abx + aby * aby, acx * acx + acy * acy, bcx * bcx + bcy * bcy)
+
+        is_unclear = is_near | (left < -_REACH) | (right > _REACH) | (top < -_REACH) | (bottom > _REACH)
+        is_sliver = area * area < (_GRID + wobble) * (_GRID + wobble) * longest
+        is_beside = (right < _ZERO) | (left > width) | (bottom < _ZERO) | (top > height)
+        is_between = (np.ceil(left - _HALF) > np.floor(right - _HALF)) | (
+            np.ceil(top - _HALF) > np.floor(bottom - _HALF)
+        )
+        is_turned_away = area > slack * (right - left + bottom - top)
+        drawable = MISSES if (is_beside | is_between | is_turned_away) else HITS
+        fate[i] = UNCLEAR if is_unclear else (SLIVER if is_sliver else drawable)
+        points[i], points[LANES + i], points[2 * LANES + i] = apx, apy, aq
+        points[3 * LANES + i], points[4 * LANES + i], points[5 * LANES + i] = bpx, bpy, bq
+        points[6 * LANES + i], points[7 * LANES + i], points[8 * LANES + i] = cpx, cpy, cq
+        spans[i], spans[LANES + i], spans[2 * LANES + i], spans[3 * LANES + i] = left, right, top, bottom
+        spans[4 * LANES + i] = (_SURE - relative * most) / (most + most - least + step)
+
+
+@compile_nogil_inline
+def is_outside(block: NDArray[np.float32], lane: int, planes: NDArray[np.float64]) -> bool:
+    """True if all three corners lie beyond one plane of the view, with room to spare."""
+    for k in range(6):
+        beyond = True
+        for corner in range(3):
+            reach = planes[k, 3]
+            for axis in range(3):
+                reach += planes[k, axis] * block[(3 * corner + axis) * LANES + lane]
+            beyond &= reach < -1e-2
+        if beyond:
+            return True
+    return False

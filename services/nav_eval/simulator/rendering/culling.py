@@ -2,20 +2,26 @@
 
 Rejection is conservative: what is rejected surely touches no pixel, so the picture does not change.
 The order depends on the eye alone, so that any subset of a scene is drawn in the same relative order.
+
+What can be seen from where is learned while looking, as a set of triangles per cell of eye positions. A set is a
+guess that saves work and never decides a pixel: the renderer checks the depth picture for triangles that could still
+show, draws those too and adds them. So pictures do not depend on what was learned before, only their cost does.
 """
+
+import math
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nav_eval.simulator.rendering.chunks import CHUNK_TRIANGLES as LANES
-from nav_eval.simulator.rendering.chunks import GROUP
-from nav_eval.simulator.rendering.jit import compiled, inlined
-from nav_eval.simulator.rendering.prepared import Chunks
-from nav_eval.simulator.rendering.projection import HITS, SLIVER, View, new_window, project
+from nav_eval.compilation import compile_nogil_inline, compile_nogil_kernel
+from nav_eval.simulator.rendering.camera import HITS, SLIVER, KernelCamera, make_projected_chunk, project_chunk
+from nav_eval.simulator.rendering.prepared_scene import CHUNK_TRIANGLES as LANES
+from nav_eval.simulator.rendering.prepared_scene import GROUP, Chunks
 
 
-@compiled
-def chunks_in_view(chunks: Chunks, view: View, out: NDArray[np.int32]) -> int:
+@compile_nogil_kernel
+def find_chunks_in_view(chunks: Chunks, view: KernelCamera, out: NDArray[np.int32]) -> int:
     """The chunks that are not wholly outside the view nor all turned away from the eye, in ascending order."""
     found = 0
     for group in range(len(chunks.group_bounds)):
@@ -28,7 +34,7 @@ def chunks_in_view(chunks: Chunks, view: View, out: NDArray[np.int32]) -> int:
     return found
 
 
-@inlined
+@compile_nogil_inline
 def _is_outside(boxes: NDArray[np.float32], box: int, planes: NDArray[np.float64]) -> bool:
     for k in range(6):
         reach = planes[k, 3]
@@ -40,8 +46,8 @@ def _is_outside(boxes: NDArray[np.float32], box: int, planes: NDArray[np.float64
     return False
 
 
-@inlined
-def _is_turned_away(chunks: Chunks, chunk: int, view: View) -> bool:
+@compile_nogil_inline
+def _is_turned_away(chunks: Chunks, chunk: int, view: KernelCamera) -> bool:
     """True if every triangle of the chunk shows its back, by at least a millimetre.
 
     OpenGL then culls it as well, or it is a sliver: rounding moves no vertex across that much.
@@ -60,8 +66,8 @@ def _is_turned_away(chunks: Chunks, chunk: int, view: View) -> bool:
     return along > reach and room > 1e-3 + view.relative
 
 
-@compiled
-def order_keys(indices: NDArray[np.int32], chunks: Chunks, eye: NDArray[np.float64]) -> NDArray[np.uint64]:
+@compile_nogil_kernel
+def make_order_keys(indices: NDArray[np.int32], chunks: Chunks, eye: NDArray[np.float64]) -> NDArray[np.uint64]:
     """Sortable keys: batch, then nearest first, then the chunk's number, which is also how to get it back."""
     keys = np.empty(len(indices), dtype=np.uint64)
     distance = np.empty(1, dtype=np.float32)
@@ -79,12 +85,12 @@ def order_keys(indices: NDArray[np.int32], chunks: Chunks, eye: NDArray[np.float
     return keys
 
 
-@compiled
-def gather(
+@compile_nogil_kernel
+def gather_triangles(
     keys: NDArray[np.uint64],
     words: NDArray[np.uint64],
     chunks: Chunks,
-    view: View,
+    view: KernelCamera,
     reject: bool,
     out: NDArray[np.uint32],
     per_batch: NDArray[np.int64],
@@ -92,12 +98,12 @@ def gather(
     """Copy the triangles in `words` to `out`, chunk by chunk, without slivers and (`reject`) without misses."""
     per_batch[:] = 0
     found = 0
-    window = new_window()
+    window = make_projected_chunk()
     for i in range(len(keys)):
         chunk = np.int64(keys[i] & np.uint64(0xFFFFFF))
         start = chunks.first[chunk]
         count = chunks.first[chunk + 1] - start
-        project(chunks.corners[chunk], count, view, 0.0, window)
+        project_chunk(chunks.corners[chunk], count, view, 0.0, window)
         before = found
         for lane in range(count):
             fate = window.fate[lane]
@@ -111,25 +117,25 @@ def gather(
     return found
 
 
-@compiled
+@compile_nogil_kernel
 def gather_blended(
     indices: NDArray[np.int32],
     words: NDArray[np.uint64],
     chunks: Chunks,
-    view: View,
+    view: KernelCamera,
     triangles: NDArray[np.int64],
     batches: NDArray[np.int32],
     distances: NDArray[np.float64],
 ) -> int:
     """The triangles in `words` by number, with their batch and how far their middle is from the eye, squared."""
     found = 0
-    window = new_window()
+    window = make_projected_chunk()
     for i in range(len(indices)):
         chunk = indices[i]
         start = chunks.first[chunk]
         count = chunks.first[chunk + 1] - start
         block = chunks.corners[chunk]
-        project(block, count, view, 0.0, window)
+        project_chunk(block, count, view, 0.0, window)
         for lane in range(count):
             if window.fate[lane] == SLIVER or (words[chunk] >> np.uint64(lane)) & np.uint64(1) == 0:
                 continue
@@ -144,3 +150,74 @@ def gather_blended(
             distances[found] = distance
             found += 1
     return found
+
+
+Cell = tuple[int, int, int]
+Direction = tuple[int, int]
+
+CELL_METRES = 0.5
+DIRECTIONS = 12
+"""Sectors of a full turn. Having looked into a sector once, a cell is believed to know what shows there."""
+_NEIGHBOURS = [(x, y, z) for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1) if (x, y, z) != (0, 0, 0)]
+_NOTHING = (np.empty(0, dtype=np.int32), np.empty(0, dtype=np.uint64))
+
+
+def get_cell(position: Iterable[float]) -> Cell:
+    x, y, z = (math.floor(value / CELL_METRES) for value in position)
+    return (x, y, z)
+
+
+def get_direction(view: KernelCamera) -> Direction:
+    """Heading and pitch of the optical axis, by sector."""
+    x, y, z = view.matrix[2, :3].tolist()
+    sector = 2 * math.pi / DIRECTIONS
+    return round(math.atan2(-x, -z) / sector) % DIRECTIONS, round(math.asin(max(-1.0, min(1.0, y))) / sector)
+
+
+class VisibilitySets:
+    """One bit per triangle and cell; a chunk's bits are one 64-bit word."""
+
+    def __init__(self, chunk_count: int) -> None:
+        self.words = np.zeros(chunk_count, dtype=np.uint64)  #: of the cell that was entered last
+        self._cell: Cell | None = None
+        self._stored: dict[Cell, tuple[NDArray[np.int32], NDArray[np.uint64]]] = {}
+        self._looked: dict[Cell, set[Direction]] = {}
+
+    def __len__(self) -> int:
+        return len(self._looked)
+
+    def enter(self, cell: Cell) -> None:
+        """Make `words` those of this cell; what was added to them since is kept for the cell before."""
+        if cell == self._cell:
+            return
+        self._leave()
+        self._cell = cell
+        if cell in self._stored:
+            chunks, words = self._stored[cell]
+            self.words[chunks] = words
+
+    def knows(self, cell: Cell, direction: Direction) -> bool:
+        return direction in self._looked.get(cell, ())
+
+    def remember(self, cell: Cell, direction: Direction) -> None:
+        self._looked.setdefault(cell, set()).add(direction)
+
+    def remember_all(self, cell: Cell) -> None:
+        """Every direction has been looked into."""
+        self._looked[cell] = {(heading, pitch) for heading in range(DIRECTIONS) for pitch in range(-3, 4)}
+
+    def with_neighbours(self) -> NDArray[np.uint64]:
+        """The words of the entered cell and of all cells around it."""
+        union = self.words.copy()
+        x, y, z = self._cell or (0, 0, 0)
+        for dx, dy, dz in _NEIGHBOURS:
+            chunks, words = self._stored.get((x + dx, y + dy, z + dz), _NOTHING)
+            union[chunks] |= words
+        return union
+
+    def _leave(self) -> None:
+        if self._cell is not None:
+            chunks = np.flatnonzero(self.words).astype(np.int32)
+            self._stored[self._cell] = chunks, self.words[chunks]
+            self.words[chunks] = 0
+            self._cell = None

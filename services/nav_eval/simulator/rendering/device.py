@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import moderngl
 
-from nav_eval.simulator.rendering.errors import NoRenderer
+from nav_eval.errors import NoRenderer
 
 MINIMUM_VERSION = 330
 SOFTWARE_DEFAULTS = {
@@ -43,7 +43,7 @@ class Device:
         return cls(context, context.info["GL_RENDERER"], context.info["GL_VERSION"])
 
     @classmethod
-    def software(cls) -> Self:
+    def open_software(cls) -> Self:
         """Mesa's software rasteriser, whichever GPUs come before it."""
         for index in range(MAX_DEVICES):
             device = cls.open(index)
@@ -67,10 +67,10 @@ def _create_context(index: int | None) -> moderngl.Context:
     try:
         return moderngl.create_context(standalone=True, **settings)
     except Exception as error:  # moderngl raises nothing more specific
-        raise NoRenderer(_advice(index, error)) from error
+        raise NoRenderer(_format_advice(index, error)) from error
 
 
-def _advice(index: int | None, error: Exception) -> str:
+def _format_advice(index: int | None, error: Exception) -> str:
     reason = str(error) or type(error).__name__
     if index is not None:
         return (

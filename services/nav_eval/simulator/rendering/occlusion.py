@@ -1,6 +1,6 @@
 """Which triangles a depth picture does not prove hidden.
 
-The test errs on the side of "may show": positions by `projection.SLACK` and the scene's rounding,
+The test errs on the side of "may show": positions by `camera.SLACK` and the scene's rounding,
 depths by the steps of the depth buffer. What it calls hidden loses the depth test at every pixel.
 """
 
@@ -9,22 +9,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nav_eval.simulator.rendering.chunks import CHUNK_TRIANGLES as LANES
-from nav_eval.simulator.rendering.chunks import GROUP
-from nav_eval.simulator.rendering.jit import compiled, inlined
-from nav_eval.simulator.rendering.prepared import Chunks
-from nav_eval.simulator.rendering.projection import (
+from nav_eval.compilation import compile_nogil_inline, compile_nogil_kernel
+from nav_eval.simulator.rendering.camera import (
     GUARD,
     HITS,
     SLACK,
     TOLERANCE,
     UNCLEAR,
-    View,
-    Window,
+    KernelCamera,
+    ProjectedChunk,
     is_outside,
-    new_window,
-    project,
+    make_projected_chunk,
+    project_chunk,
 )
+from nav_eval.simulator.rendering.prepared_scene import CHUNK_TRIANGLES as LANES
+from nav_eval.simulator.rendering.prepared_scene import GROUP, Chunks
 
 TILE_BITS = 2
 TILE = 1 << TILE_BITS
@@ -37,24 +36,21 @@ BLOCK = 1 << BLOCK_BITS
 class DepthPicture(NamedTuple):
     """Depth at three resolutions."""
 
-    metres: NDArray[np.float32]
-    """Per pixel; 0 where there is nothing."""
-    tiles: NDArray[np.float32]
-    """The farthest in every tile; infinity where a pixel shows nothing."""
-    blocks: NDArray[np.float32]
-    """The farthest in every block of tiles."""
+    metres: NDArray[np.float32]  #: per pixel; 0 where there is nothing
+    tiles: NDArray[np.float32]  #: the farthest in every tile; infinity where a pixel shows nothing
+    blocks: NDArray[np.float32]  #: the farthest in every block of tiles
 
     @classmethod
     def over(cls, metres: NDArray[np.float32]) -> "DepthPicture":
-        """Room for what `summarise` fills."""
+        """Room for what `summarize_depth` fills."""
         height, width = metres.shape
         down, across = -(-height // TILE), -(-width // TILE)
         tiles = np.empty((down, across), dtype=np.float32)
         return cls(metres, tiles, np.empty((-(-down // BLOCK), -(-across // BLOCK)), dtype=np.float32))
 
 
-@compiled
-def metres_from_depth_buffer(raw: NDArray[np.uint32], near: float, far: float, out: NDArray[np.float32]) -> None:
+@compile_nogil_kernel
+def convert_depth_buffer(raw: NDArray[np.uint32], near: float, far: float, out: NDArray[np.float32]) -> None:
     """Undo the projection; a cleared pixel becomes 0."""
     scale = np.float32((1 / near - 1 / far) / 4294967295.0)
     start = np.float32(1 / near)
@@ -65,8 +61,8 @@ def metres_from_depth_buffer(raw: NDArray[np.uint32], near: float, far: float, o
             out[y, x] = np.float32(0.0) if raw[y, x] >= np.uint32(0xFFFFFF00) else value
 
 
-@compiled
-def summarise(picture: DepthPicture) -> None:
+@compile_nogil_kernel
+def summarize_depth(picture: DepthPicture) -> None:
     """Fill in the farthest depth of tiles and blocks."""
     metres, tiles, blocks = picture.metres, picture.tiles, picture.blocks
     height, width = metres.shape
@@ -88,12 +84,12 @@ def summarise(picture: DepthPicture) -> None:
             blocks[tile_y // BLOCK, tile_x // BLOCK] = max(blocks[tile_y // BLOCK, tile_x // BLOCK], farthest)
 
 
-@compiled
+@compile_nogil_kernel
 def find_unhidden(
     indices: NDArray[np.int32],
     known: NDArray[np.uint64],
     chunks: Chunks,
-    view: View,
+    view: KernelCamera,
     picture: DepthPicture,
     spread: float,
     out: NDArray[np.uint64],
@@ -104,7 +100,7 @@ def find_unhidden(
     catches what a slightly different picture would show.
     """
     found = 0
-    window = new_window()
+    window = make_projected_chunk()
     group, group_is_hidden = -1, False
     for i in range(len(indices)):
         chunk = indices[i]
@@ -112,17 +108,17 @@ def find_unhidden(
         if chunk // GROUP != group:
             group = chunk // GROUP
             longest = chunks.group_longest[group]
-            group_is_hidden = _box_is_hidden(chunks.group_bounds, group, longest, view, picture, spread)
+            group_is_hidden = _is_box_hidden(chunks.group_bounds, group, longest, view, picture, spread)
         if group_is_hidden:
             continue
         count = chunks.first[chunk + 1] - chunks.first[chunk]
         rest = ~known[chunk]
         if count < 64:
             rest &= (np.uint64(1) << np.uint64(count)) - np.uint64(1)
-        if rest == 0 or _box_is_hidden(chunks.bounds, chunk, chunks.longest[chunk], view, picture, spread):
+        if rest == 0 or _is_box_hidden(chunks.bounds, chunk, chunks.longest[chunk], view, picture, spread):
             continue
         block = chunks.corners[chunk]
-        project(block, count, view, spread, window)
+        project_chunk(block, count, view, spread, window)
         for lane in range(count):
             bit = np.uint64(1) << np.uint64(lane)
             fate = window.fate[lane]
@@ -131,20 +127,20 @@ def find_unhidden(
             if fate == UNCLEAR:
                 shows = not is_outside(block, lane, view.planes)
             else:
-                shows = not _triangle_is_hidden(window, lane, view, picture, spread)
+                shows = not _is_triangle_hidden(window, lane, view, picture, spread)
             if shows:
                 out[chunk] |= bit
                 found += 1
     return found
 
 
-@inlined
-def _box_is_hidden(
-    boxes: NDArray[np.float32], box: int, longest: float, view: View, picture: DepthPicture, spread: float
+@compile_nogil_inline
+def _is_box_hidden(
+    boxes: NDArray[np.float32], box: int, longest: float, view: KernelCamera, picture: DepthPicture, spread: float
 ) -> bool:
     """True if the picture is nearer than the box wherever it may show.
 
-    A triangle may overshoot its own depth range once (see `project`), which its longest edge bounds.
+    A triangle may overshoot its own depth range once (see `project_chunk`), which its longest edge bounds.
     """
     m = view.matrix
     x, y, z = boxes[box, 0], boxes[box, 1], boxes[box, 2]
@@ -169,33 +165,35 @@ def _box_is_hidden(
         return True
     closest = 2.0 / nearest - 1.0 / (nearest + longest) + 4 * view.depth_step
     distance = (1.0 - TOLERANCE - view.relative / nearest) / closest
-    first_x, last_x = _pixels(left - slack, right + slack, view.width)
-    first_y, last_y = _pixels(top - slack, bottom + slack, view.height)
-    return _tiles_hide(picture, first_x, last_x, first_y, last_y, distance)
+    first_x, last_x = _clamp_to_pixels(left - slack, right + slack, view.width)
+    first_y, last_y = _clamp_to_pixels(top - slack, bottom + slack, view.height)
+    return _is_range_hidden(picture, first_x, last_x, first_y, last_y, distance)
 
 
-@inlined
-def _corner(window: Window, lane: int, corner: int) -> tuple[float, float, float]:
+@compile_nogil_inline
+def _get_corner(window: ProjectedChunk, lane: int, corner: int) -> tuple[float, float, float]:
     at = 3 * corner * LANES + lane
     return float(window.points[at]), float(window.points[at + LANES]), float(window.points[at + 2 * LANES])
 
 
-@inlined
-def _triangle_is_hidden(window: Window, lane: int, view: View, picture: DepthPicture, spread: float) -> bool:
+@compile_nogil_inline
+def _is_triangle_hidden(
+    window: ProjectedChunk, lane: int, view: KernelCamera, picture: DepthPicture, spread: float
+) -> bool:
     """True if at every pixel that it may cover the picture is nearer than the triangle; tiles first."""
     spans = window.spans
-    first_x, last_x = _pixels(spans[lane], spans[LANES + lane], view.width)
-    first_y, last_y = _pixels(spans[2 * LANES + lane], spans[3 * LANES + lane], view.height)
-    if _tiles_hide(picture, first_x, last_x, first_y, last_y, spans[4 * LANES + lane]):
+    first_x, last_x = _clamp_to_pixels(spans[lane], spans[LANES + lane], view.width)
+    first_y, last_y = _clamp_to_pixels(spans[2 * LANES + lane], spans[3 * LANES + lane], view.height)
+    if _is_range_hidden(picture, first_x, last_x, first_y, last_y, spans[4 * LANES + lane]):
         return True
 
-    ax, ay, aq = _corner(window, lane, 0)
-    bx, by, bq = _corner(window, lane, 1)
-    cx, cy, cq = _corner(window, lane, 2)
+    ax, ay, aq = _get_corner(window, lane, 0)
+    bx, by, bq = _get_corner(window, lane, 1)
+    cx, cy, cq = _get_corner(window, lane, 2)
     most, step = max(aq, bq, cq), 4 * view.depth_step
     slack = SLACK + spread + view.rounding * most
     limit = 1.0 - TOLERANCE - view.relative * most
-    closest = 2 * most - min(aq, bq, cq) + step  # see `project`
+    closest = 2 * most - min(aq, bq, cq) + step  # see `project_chunk`
     area = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
     per_area = 1.0 / area
     gx = ((bq - aq) * (cy - ay) - (cq - aq) * (by - ay)) * per_area
@@ -228,15 +226,17 @@ def _triangle_is_hidden(window: Window, lane: int, view: View, picture: DepthPic
     return True
 
 
-@inlined
-def _pixels(low: float, high: float, size: int) -> tuple[int, int]:
+@compile_nogil_inline
+def _clamp_to_pixels(low: float, high: float, size: int) -> tuple[int, int]:
     """The first and the last whole pixel of a stretch that begins before the end and ends after the start."""
     first, last = int(low), int(high)
     return (0 if first < 0 else first), (size - 1 if last >= size else last)
 
 
-@inlined
-def _tiles_hide(picture: DepthPicture, first_x: int, last_x: int, first_y: int, last_y: int, distance: float) -> bool:
+@compile_nogil_inline
+def _is_range_hidden(
+    picture: DepthPicture, first_x: int, last_x: int, first_y: int, last_y: int, distance: float
+) -> bool:
     """True if everything in this range of pixels is nearer than `distance`; blocks first, then tiles."""
     left, right, top, bottom = first_x >> TILE_BITS, last_x >> TILE_BITS, first_y >> TILE_BITS, last_y >> TILE_BITS
     for block_y in range(top >> BLOCK_BITS, (bottom >> BLOCK_BITS) + 1):

@@ -1,8 +1,7 @@
-"""The GLSL programs, one per combination of what is drawn and what is wanted.
+"""The GLSL programs, put together from the few lines in which they differ.
 
-A program does only what its picture needs: a batch whose texture is the final colour interpolates no
-tint, a depth picture samples no texture. `gl_Position` is invariant, so every program puts a triangle
-on the same pixels at the same depth.
+A program does only what its picture needs: a batch whose texture is the final colour interpolates no tint, a depth
+picture samples no texture. `gl_Position` is invariant: every program puts a triangle on the same pixels and depth.
 """
 
 from typing import NamedTuple
@@ -14,8 +13,7 @@ COLOR, METRES, SURFACE = "color", "metres", "surface"
 class ProgramKind(NamedTuple):
     """What distinguishes one program from another."""
 
-    outputs: tuple[str, ...]
-    """Of COLOR, METRES, SURFACE, in the order of the framebuffer's attachments."""
+    outputs: tuple[str, ...]  #: of COLOR, METRES, SURFACE, in the order of the framebuffer's attachments
     textured: bool
     tinted: bool
     masked: bool
@@ -38,7 +36,7 @@ _WRITES = {
 }
 
 
-def vertex_source(kind: ProgramKind) -> str:
+def make_vertex_source(kind: ProgramKind) -> str:
     lines = [
         "#version 330",
         "layout(std140) uniform View { mat4 world_to_clip; };",
@@ -46,15 +44,15 @@ def vertex_source(kind: ProgramKind) -> str:
         "in vec3 position;",
     ]
     lines += [_INPUTS[name] for name in kind.attributes]
-    lines += [_varying(name, "out") for name in kind.attributes]
+    lines += [_format_varying(name, "out") for name in kind.attributes]
     lines += ["void main() {", "gl_Position = world_to_clip * vec4(position, 1.0);"]
     lines += [f"at_{name} = {name};" for name in kind.attributes]
     return "\n".join([*lines, "}"])
 
 
-def fragment_source(kind: ProgramKind) -> str:
+def make_fragment_source(kind: ProgramKind) -> str:
     lines = ["#version 330", "uniform sampler2D picture;", "uniform float cutoff;"]
-    lines += [_varying(name, "in") for name in kind.attributes]
+    lines += [_format_varying(name, "in") for name in kind.attributes]
     lines += [f"layout(location = {i}) out {_OUTPUTS[name]}" for i, name in enumerate(kind.outputs)]
     lines += ["void main() {"]
     if {"uv", "tint"} & set(kind.attributes):
@@ -66,6 +64,6 @@ def fragment_source(kind: ProgramKind) -> str:
     return "\n".join([*lines, "}"])
 
 
-def _varying(name: str, direction: str) -> str:
+def _format_varying(name: str, direction: str) -> str:
     template = _VARYINGS[name]
     return template.format(direction) if "{}" in template else f"{direction} {template}"

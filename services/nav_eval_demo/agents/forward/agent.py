@@ -1,6 +1,6 @@
 """Walks straight on and stops: what a score is worth without looking."""
 
-from nav_eval.agents.baselines.simple import ForwardAgent
+from nav_eval.agents.baselines import ForwardAgent
 from nav_eval.dataset.episode import Instruction, PublicEpisode
 from nav_eval_sdk import Agent, Answer, Episode, Observation, serve
 

@@ -1,6 +1,6 @@
 """Draws every action: what a score is worth without trying."""
 
-from nav_eval.agents.baselines.simple import RandomAgent
+from nav_eval.agents.baselines import RandomAgent
 from nav_eval.dataset.episode import Instruction, PublicEpisode
 from nav_eval_sdk import Agent, Answer, Episode, Observation, serve
 

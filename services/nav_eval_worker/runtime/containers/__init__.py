@@ -1,1 +1,1 @@
-"""What the Docker runtime is made of: settings, cells, images, volumes, and a running pair."""
+"""What the Docker runtime is made of: the engine, what it is told, images, volumes, and a running pair."""

@@ -1,8 +1,10 @@
 """The connection to an engine, and what its refusals mean: its trouble is ours, a missing program is the team's."""
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import dataclass, fields
 from typing import Any
 
 import docker
@@ -10,8 +12,9 @@ from docker.constants import DEFAULT_DOCKER_API_VERSION
 from docker.errors import APIError, DockerException, NotFound
 from requests.exceptions import RequestException
 
-from nav_eval.agents.description import short
 from nav_eval.agents.failures import AgentCrash
+from nav_eval.agents.messages import shorten
+from nav_eval.errors import ConfigError
 from nav_eval_worker.runtime.base import RuntimeUnavailable
 
 SECONDS = 120
@@ -31,20 +34,20 @@ _HOST_PATHS = re.compile(r"/\S*?/(?:overlay2/[0-9a-f]+/merged|volumes/[\w.-]+/_d
 
 def connect(timeout: float | None = SECONDS) -> docker.DockerClient:
     """The engine that DOCKER_HOST names, with its TLS settings, as the docker command would find it."""
-    with ours():
-        with closing(_client(timeout, DEFAULT_DOCKER_API_VERSION)) as asking:
+    with translate_engine_errors():
+        with closing(_make_client(timeout, DEFAULT_DOCKER_API_VERSION)) as asking:
             version = asking.api.version(api_version=False)["ApiVersion"]
-        return _client(timeout, version)
+        return _make_client(timeout, version)
 
 
-def _client(timeout: float | None, version: str) -> docker.DockerClient:
+def _make_client(timeout: float | None, version: str) -> docker.DockerClient:
     client = docker.from_env(timeout=timeout, version=version)  # type: ignore[arg-type]
     client.api.trust_env = False  # REQUESTS_CA_BUNDLE would take the place of the CA in DOCKER_CERT_PATH
     return client
 
 
 @contextmanager
-def ours() -> Iterator[None]:
+def translate_engine_errors() -> Iterator[None]:
     """What goes wrong in here is the engine's trouble: retried, never the team's."""
     try:
         yield
@@ -52,7 +55,7 @@ def ours() -> Iterator[None]:
         raise RuntimeUnavailable(f"The Docker engine does not do as it is told: {error}") from error
 
 
-def missing_walls(facts: Mapping[str, Any]) -> list[str]:
+def list_missing_limits(facts: Mapping[str, Any]) -> list[str]:
     """Which walls an engine leaves out, by what it says of itself (`docker info`): it would do so without a word."""
     limits = {"MemoryLimit": "memory", "PidsLimit": "processes", "CpuCfsQuota": "processor time"}
     missing = [f"limits of {what}" for name, what in limits.items() if not facts.get(name)]
@@ -61,11 +64,11 @@ def missing_walls(facts: Mapping[str, Any]) -> list[str]:
     return missing
 
 
-def check_walls(client: docker.DockerClient) -> None:
-    """Refuse an engine on which an agent's cell would stand open."""
-    with ours():
+def check_isolation(client: docker.DockerClient) -> None:
+    """Refuse an engine on which an agent would not be isolated."""
+    with translate_engine_errors():
         facts = client.info()
-    if missing := missing_walls(facts):
+    if missing := list_missing_limits(facts):
         raise RuntimeUnavailable(
             f"The Docker engine has no {', no '.join(missing)}: strangers' code is not run there. "
             "A rootless engine needs cgroup v2 with its controllers delegated; see docs/security.md."
@@ -73,7 +76,7 @@ def check_walls(client: docker.DockerClient) -> None:
 
 
 @contextmanager
-def starting_agent() -> Iterator[None]:
+def translate_start_errors() -> Iterator[None]:
     """Starting a team's container: a command that is not in the image is the team's fault."""
     try:
         yield
@@ -82,12 +85,64 @@ def starting_agent() -> Iterator[None]:
     except APIError as error:
         said = str(error.explanation or error)
         if any(words in said for words in _NOT_STARTED):
-            raise AgentCrash(f"The image cannot be started: {_told(said)}") from error
+            raise AgentCrash(f"The image cannot be started: {_strip_host_paths(said)}") from error
         raise RuntimeUnavailable(f"The Docker engine cannot start the agent: {said}") from error
     except (DockerException, RequestException, OSError) as error:
         raise RuntimeUnavailable(f"The Docker engine does not answer: {error}") from error
 
 
-def _told(said: str) -> str:
+def _strip_host_paths(said: str) -> str:
     """What the engine said, without where it keeps things on its host."""
-    return short(_HOST_PATHS.sub("", said.rpartition("container init: ")[2]).strip(), limit=300)
+    return shorten(_HOST_PATHS.sub("", said.rpartition("container init: ")[2]).strip(), limit=300)
+
+
+PREFIX = "NAV_EVAL_DOCKER_"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DockerSettings:
+    """One engine. Where it is, DOCKER_HOST, DOCKER_TLS_VERIFY and DOCKER_CERT_PATH say, as for the docker command."""
+
+    simulator_image: str = "nav-eval-simulator:latest"  #: ours; better by digest where a registry is used
+    site: str = "nav-eval"  #: whose containers these are, when several installations share an engine
+    data: str = "nav-eval-data"  #: volume, or absolute path on the engine's host, with scenes and episodes
+    data_target: str = (
+        "/srv/nav-eval/data"  #: where the simulator sees it; benchmarks say data/… relative to /srv/nav-eval
+    )
+    prepared: str = "nav-eval-prepared"  #: volume of what was made from scenes; read-only beside agents
+    runtime: str = ""  #: `runsc` runs agents in gVisor; empty is the engine's default
+    seccomp: str = "strict"  #: our list of system calls; `engine` leaves it to the engine's own, which allows more
+    gpus: str = ""  #: device ids that this worker hands to agents, e.g. "0,1"
+    simulator_gpu: str = ""  #: device id that simulators draw on; empty draws on the processor
+    simulator_cpus: float = 2.0  #: of one simulator
+    simulator_memory_gb: float = 8.0  #: of one simulator, its share of the observations included
+    scratch_mb: int = 512  #: the agent's /tmp
+    observations_mb: int = 512  #: memory in which the agent reads pictures
+    image_cache_gb: float = 100.0  #: teams' images on this engine, unpacked; the longest unused go first
+    weights_cache_gb: float = 100.0  #: teams' weights on this engine, likewise
+    stop_seconds: int = 1  #: between asking a container to end and ending it
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] | None = None) -> "DockerSettings":
+        variables = os.environ if environ is None else environ
+        given: dict[str, Any] = {}
+        for field in fields(cls):
+            text = variables.get(PREFIX + field.name.upper())
+            if text is not None:
+                given[field.name] = _parse_value(text, field.name, type(field.default))
+        return cls(**given)
+
+    def __post_init__(self) -> None:
+        if self.seccomp not in ("strict", "engine"):
+            raise ConfigError(f"{PREFIX}SECCOMP={self.seccomp!r} is neither strict nor engine.")
+
+    @property
+    def gpu_ids(self) -> tuple[str, ...]:
+        return tuple(part.strip() for part in self.gpus.split(",") if part.strip())
+
+
+def _parse_value(text: str, name: str, kind: type) -> object:
+    try:
+        return kind(text)
+    except ValueError:
+        raise ConfigError(f"{PREFIX}{name.upper()}={text!r} is no {kind.__name__}.") from None

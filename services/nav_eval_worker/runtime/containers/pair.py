@@ -4,6 +4,7 @@ Both containers are listened to from before their start, so nothing is missed. A
 fills no disk: it is read at a steady pace and waits when it is faster, and what is kept has a limit.
 """
 
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,13 +17,12 @@ from docker.errors import APIError, DockerException, NotFound
 from docker.models.containers import Container
 from requests.exceptions import RequestException
 
-from nav_eval.agents.description import short
-from nav_eval.agents.process import OUT_OF_MEMORY
-from nav_eval.causes import Cause
-from nav_eval.evaluation.shard_protocol import LONGEST_MESSAGE, Message, decode_message
+from nav_eval.agents.messages import shorten
+from nav_eval.agents.process_client import OUT_OF_MEMORY
+from nav_eval.evaluation.shard_protocol import Message, decode_message
+from nav_eval.records.results import Cause
 from nav_eval_worker.runtime.base import AgentEnd, Pair, Usage
-from nav_eval_worker.runtime.containers.frames import STANDARD_ERROR, frames
-from nav_eval_worker.runtime.logs import CappedLog
+from nav_eval_worker.runtime.output import CappedLog, LineBuffer
 
 SIMULATOR_LOG = 64 << 10
 LOG_BYTES_PER_SECOND = 8 << 20
@@ -40,7 +40,7 @@ class DockerPair(Pair):
         self._streams = streams
         self._log, self._simulator_log = CappedLog(log_limit), CappedLog(SIMULATOR_LOG)
         self._stopped = threading.Event()
-        self._lines = Lines()
+        self._lines = LineBuffer()
         self._agent: Container | None = None
         self._simulator: Container | None = None
         self._agent_reader: threading.Thread | None = None
@@ -65,14 +65,14 @@ class DockerPair(Pair):
             yield decode_message(line)
 
     def agent_end(self) -> AgentEnd | None:
-        state = None if self._agent is None or self._stopped.is_set() else self._ended(self._agent, patience=1.0)
+        state = None if self._agent is None or self._stopped.is_set() else self._wait_for_end(self._agent, patience=1.0)
         if state is None:
             return None
         if state["ExitCode"] is None or self._was_killed(state):
             return AgentEnd(cause=Cause.INFRASTRUCTURE, detail="The agent's container was ended from outside.")
         if self._agent_reader is not None:
             self._agent_reader.join(timeout=0.5)
-        return ending(state, self._log.last_words(4096).decode(errors="replace"))
+        return describe_end(state, self._log.last_words(4096).decode(errors="replace"))
 
     def take_log(self) -> bytes:
         return self._log.take()
@@ -108,7 +108,7 @@ class DockerPair(Pair):
 
         def pump() -> None:
             try:
-                for stream, data in frames(connection):
+                for stream, data in read_frames(connection):
                     (on_error if stream == STANDARD_ERROR else on_output)(data)
             except _TROUBLE as trouble:  # the engine is gone, and with it the pair: a stream that has no end
                 self._simulator_log.write(f"\n{type(trouble).__name__}: {trouble}\n".encode())
@@ -143,7 +143,7 @@ class DockerPair(Pair):
             self._usage = Usage(cpu_seconds=int(processor.get("total_usage") or 0) / 1e9, memory_bytes=peak)
 
     @staticmethod
-    def _ended(container: Container, *, patience: float) -> dict[str, object] | None:
+    def _wait_for_end(container: Container, *, patience: float) -> dict[str, object] | None:
         last = time.monotonic() + patience
         while True:
             try:
@@ -166,14 +166,14 @@ class DockerPair(Pair):
         return thread
 
 
-def ending(state: dict[str, object], log: str) -> AgentEnd:
+def describe_end(state: dict[str, object], log: str) -> AgentEnd:
     """How a container ended, in words for the team.
 
     The engine notes that memory ran out also when a mere child was killed for it: only an agent that was
     killed itself, or says so itself, is `agent_oom`.
     """
     code, out_of_memory = state.get("ExitCode"), bool(state.get("OOMKilled"))
-    last = short(" | ".join(log.strip().splitlines()[-5:]), limit=1000)
+    last = shorten(" | ".join(log.strip().splitlines()[-5:]), limit=1000)
     said = f" Its last words: {last}" if last else ""
     if out_of_memory and code == _KILLED:
         return AgentEnd(cause=Cause.AGENT_OOM, detail=f"The agent needed more memory than the phase allows.{said}")
@@ -183,36 +183,23 @@ def ending(state: dict[str, object], log: str) -> AgentEnd:
     return AgentEnd(cause=Cause.AGENT_CRASH, detail=f"The agent's container ended with {how}.{said}")
 
 
-class Lines:
-    """Bytes in, whole lines out; ends when closed. A last line without an end is dropped: its writer died."""
+_HEADER = struct.Struct(">BxxxL")
+_CHUNK = 1 << 16
+STANDARD_ERROR = 2
 
-    def __init__(self) -> None:
-        self._ready = threading.Condition()
-        self._data = bytearray()
-        self._closed = False
 
-    def write(self, data: bytes) -> None:
-        with self._ready:
-            self._data += data
-            if len(self._data) > LONGEST_MESSAGE and b"\n" not in self._data:
-                self._closed = True
-            self._ready.notify()
+def read_frames(connection: Any) -> Iterator[tuple[int, bytes]]:  # noqa: ANN401 (a socket, or what is left of one)
+    """Which stream, and some of its bytes; ends with the container, or when the connection breaks off."""
+    receive: Callable[[int], bytes] = connection.recv if hasattr(connection, "recv") else connection.read
+    while len(header := _read_exactly(receive, _HEADER.size)) == _HEADER.size:
+        stream, left = _HEADER.unpack(header)
+        while left and (data := receive(min(left, _CHUNK))):
+            left -= len(data)
+            yield stream, data
 
-    def close(self) -> None:
-        with self._ready:
-            self._closed = True
-            self._ready.notify()
 
-    def __iter__(self) -> Iterator[bytes]:
-        while (line := self._next()) is not None:
-            yield line
-
-    def _next(self) -> bytes | None:
-        with self._ready:
-            while (end := self._data.find(b"\n")) < 0:
-                if self._closed:
-                    return None
-                self._ready.wait()
-            line = bytes(self._data[: end + 1])
-            del self._data[: end + 1]
-            return line
+def _read_exactly(receive: Callable[[int], bytes], size: int) -> bytes:
+    data = b""
+    while len(data) < size and (more := receive(size - len(data))):
+        data += more
+    return data

@@ -1,4 +1,4 @@
-"""Which system calls a cell may make: fewer than under the engine's own profile, and the same on every engine.
+"""Which system calls a container may make: fewer than under the engine's own profile, and the same on every engine.
 
 An engine's profile is as old as the engine. Docker 20.10 lets a container use io_uring, and sockets of every family,
 AF_VSOCK among them, which reaches the hypervisor although the container has no network. So the list is ours: what
@@ -71,19 +71,19 @@ _PERSONALITIES = (0x0, 0xFFFFFFFF)
 _NO_SUCH_CALL = 38
 
 
-def allowed() -> frozenset[str]:
+def list_allowed_calls() -> frozenset[str]:
     """By name, whatever the arguments."""
     return frozenset(name for names in _ALLOWED.values() for name in names.split())
 
 
 @cache
-def profile() -> str:
+def make_profile() -> str:
     """In the form that `security_opt` takes: `seccomp=<profile>`."""
     rules = [
-        _allow(sorted(allowed())),
-        *(_allow(["socket"], _when(number)) for number in _FAMILIES.values()),
-        *(_allow(["personality"], _when(number)) for number in _PERSONALITIES),
-        _allow(["clone"], {**_when(_NEW_NAMESPACES, "SCMP_CMP_MASKED_EQ"), "valueTwo": 0}),
+        _allow(sorted(list_allowed_calls())),
+        *(_allow(["socket"], _make_condition(number)) for number in _FAMILIES.values()),
+        *(_allow(["personality"], _make_condition(number)) for number in _PERSONALITIES),
+        _allow(["clone"], {**_make_condition(_NEW_NAMESPACES, "SCMP_CMP_MASKED_EQ"), "valueTwo": 0}),
         # its flags lie in memory, where no rule can look: libc takes clone instead when there is no clone3
         {"names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": _NO_SUCH_CALL},
     ]
@@ -94,6 +94,6 @@ def _allow(names: list[str], *conditions: dict[str, Any]) -> dict[str, Any]:
     return {"names": names, "action": "SCMP_ACT_ALLOW", "args": list(conditions)}
 
 
-def _when(value: int, comparison: str = "SCMP_CMP_EQ") -> dict[str, Any]:
+def _make_condition(value: int, comparison: str = "SCMP_CMP_EQ") -> dict[str, Any]:
     """The call's first argument."""
     return {"index": 0, "value": value, "op": comparison}

@@ -20,8 +20,8 @@ from docker.models.containers import Container
 from nav_eval_worker.archives import ArchiveLimits, unpack_weights
 from nav_eval_worker.archives.streams import Readable
 from nav_eval_worker.runtime.base import Weights
-from nav_eval_worker.runtime.containers.engine import ours
-from nav_eval_worker.runtime.containers.notes import FOREIGN_SECONDS, Note, Notes, is_young
+from nav_eval_worker.runtime.containers.engine import translate_engine_errors
+from nav_eval_worker.runtime.containers.image_cache import FOREIGN_SECONDS, CacheEntry, CacheIndex, is_young
 
 WEIGHTS_LABEL = "nav-eval.weights"
 
@@ -58,37 +58,37 @@ class WeightsCache:
     def __init__(self, client: docker.DockerClient, folder: Path, *, helper_image: str, limit: int) -> None:
         """`helper_image` starts nothing: a container must exist for files to go into a volume."""
         self._client, self._folder, self._helper_image, self.limit = client, folder, helper_image, limit
-        self._notes = Notes(folder)
+        self._index = CacheIndex(folder)
 
     def find(self, digest: str) -> Weights | None:
         """Asking counts as use."""
-        name = _volume_name(digest)
-        with ours():
+        name = _make_volume_name(digest)
+        with translate_engine_errors():
             try:
-                self._client.volumes.get(_ready(name))
+                self._client.volumes.get(_make_marker_name(name))
             except NotFound:
                 return None
-        self._notes.touch(digest)
+        self._index.touch(digest)
         return Weights(digest=digest, handle=name)
 
     def admit(self, archive: Path | Readable, *, digest: str, limits: ArchiveLimits) -> Weights:
         self._folder.mkdir(parents=True, exist_ok=True)
-        name = _volume_name(digest)
+        name = _make_volume_name(digest)
         with tempfile.TemporaryDirectory(prefix="weights-", suffix=".part", dir=self._folder) as scratch:
             files = Path(scratch) / "weights"
             summary = unpack_weights(archive, files, limits)
-            self._notes.write(digest, Note(unpacked_bytes=summary.unpacked_bytes))
-            with ours():
+            self._index.write(digest, CacheEntry(unpacked_bytes=summary.unpacked_bytes))
+            with translate_engine_errors():
                 self._fill(name, files, digest)
         return Weights(digest=digest, handle=name)
 
     def evict(self, *, now: float | None = None) -> int:
         """Drop the longest unused until the rest fits, and what killed workers left; how many."""
         now = time.time() if now is None else now
-        self._notes.tidy(now=now)
-        with ours():
+        self._index.tidy(now=now)
+        with translate_engine_errors():
             self._remove_helpers(now)
-            leaving = [digest for digest, _ in self._notes.beyond(self.limit, now=now)]
+            leaving = [digest for digest, _ in self._index.list_surplus(self.limit, now=now)]
             return sum(self._drop(digest) for digest in [*self._unknown(now), *leaving])
 
     def _remove_helpers(self, now: float) -> None:
@@ -99,12 +99,12 @@ class WeightsCache:
     def _unknown(self, now: float) -> list[str]:
         volumes = self._client.volumes.list(filters={"label": WEIGHTS_LABEL})
         old = [v for v in volumes if not is_young(v.attrs["CreatedAt"], now=now, seconds=FOREIGN_SECONDS)]
-        return sorted({volume.attrs["Labels"][WEIGHTS_LABEL] for volume in old} - self._notes.known())
+        return sorted({volume.attrs["Labels"][WEIGHTS_LABEL] for volume in old} - self._index.list_known())
 
     def _drop(self, digest: str) -> bool:
         """True if they are gone; weights that a container uses stay."""
-        name = _volume_name(digest)
-        for volume in (_ready(name), name):  # the sign first: what has none is not whole
+        name = _make_volume_name(digest)
+        for volume in (_make_marker_name(name), name):  # the sign first: what has none is not whole
             with suppress(NotFound):
                 try:
                     self._client.volumes.get(volume).remove()
@@ -112,7 +112,7 @@ class WeightsCache:
                     if error.status_code == 409:
                         return False
                     raise
-        self._notes.remove(digest)
+        self._index.remove(digest)
         return True
 
     def _fill(self, name: str, files: Path, digest: str) -> None:
@@ -127,7 +127,9 @@ class WeightsCache:
             put_folder(helper, "/weights", files, scratch=self._folder)
         finally:
             helper.remove(force=True)
-        self._client.volumes.create(_ready(name), labels=labels)  # only a full volume has this sign beside it
+        self._client.volumes.create(
+            _make_marker_name(name), labels=labels
+        )  # only a full volume has this sign beside it
 
 
 def _as_root(header: tarfile.TarInfo) -> tarfile.TarInfo:
@@ -137,9 +139,9 @@ def _as_root(header: tarfile.TarInfo) -> tarfile.TarInfo:
     return header
 
 
-def _volume_name(digest: str) -> str:
+def _make_volume_name(digest: str) -> str:
     return f"nav-eval-weights-{digest.removeprefix('sha256:')}"
 
 
-def _ready(name: str) -> str:
+def _make_marker_name(name: str) -> str:
     return f"{name}-ready"

@@ -36,7 +36,7 @@ class Attachment:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             if place.secure:
                 self._socket = trust.wrap_socket(self._socket, server_hostname=place.host)
-            self._shake_hands(token)
+            self._open(token)
         except BaseException:
             self._socket.close()
             raise
@@ -67,7 +67,7 @@ class Attachment:
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
-    def _shake_hands(self, token: str) -> None:
+    def _open(self, token: str) -> None:
         request = self._protocol.connect()
         request.headers["Authorization"] = f"Bearer {token}"
         with self._lock:

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from nav_eval.agents.failures import AgentCrash
-from nav_eval.causes import Cause
 from nav_eval.evaluation.shard_protocol import Message, decode_message
+from nav_eval.records.results import Cause
 from nav_eval_worker.runtime.base import AgentEnd, Pair, RuntimeUnavailable, Usage
-from nav_eval_worker.runtime.containers.pair import LOG_BYTES_PER_SECOND, SIMULATOR_LOG, Lines, ending
-from nav_eval_worker.runtime.logs import CappedLog
+from nav_eval_worker.runtime.containers.pair import LOG_BYTES_PER_SECOND, SIMULATOR_LOG, describe_end
+from nav_eval_worker.runtime.output import CappedLog, LineBuffer
 from nav_eval_worker.runtime.pods.attachment import STDERR, STDOUT, Attachment
-from nav_eval_worker.runtime.pods.cluster import TROUBLE, Cluster, Pod, clusters_fault
+from nav_eval_worker.runtime.pods.cluster import TROUBLE, Cluster, Pod, translate_cluster_errors
 from nav_eval_worker.runtime.pods.spec import AGENT, SIMULATOR
 
 LOOK_SECONDS = 0.3
@@ -32,7 +32,7 @@ class PodPair(Pair):
         self._cluster, self._name = cluster, name
         self._log, self._simulator_log = CappedLog(log_limit), CappedLog(SIMULATOR_LOG)
         self._stopped = threading.Event()
-        self._lines = Lines()
+        self._lines = LineBuffer()
         self._attachment: Attachment | None = None
         self._agent_reader: threading.Thread | None = None
         self._has_agent = False
@@ -45,7 +45,7 @@ class PodPair(Pair):
         self._thread(self._listen, "simulator")
         if has_agent:
             self._agent_reader = self._thread(self._listen_to_agent, AGENT)
-        with clusters_fault():
+        with translate_cluster_errors():
             self._attachment.send(order)
 
     def messages(self) -> Iterator[Message]:
@@ -65,7 +65,7 @@ class PodPair(Pair):
         if ended.get("exitCode") is None:
             return AgentEnd(cause=Cause.INFRASTRUCTURE, detail="The agent's pod was ended from outside.")
         state = {"ExitCode": ended["exitCode"], "OOMKilled": ended.get("reason") == "OOMKilled"}
-        return ending(state, self._log.last_words(4096).decode(errors="replace"))
+        return describe_end(state, self._log.last_words(4096).decode(errors="replace"))
 
     def take_log(self) -> bytes:
         return self._log.take()
@@ -96,7 +96,7 @@ class PodPair(Pair):
             if self._stopped.is_set():
                 raise RuntimeUnavailable("The pod was stopped before it began.")
             if time.monotonic() > last:
-                raise RuntimeUnavailable(f"The pod did not start within {patience:.0f} s: {obstacle(pod)}")
+                raise RuntimeUnavailable(f"The pod did not start within {patience:.0f} s: {describe_obstacle(pod)}")
             time.sleep(LOOK_SECONDS)
 
     def _wait_for_end(self, container: str, *, patience: float) -> Pod | None:
@@ -153,13 +153,13 @@ def has_started(pod: Pod) -> bool:
         state = _state(pod, container)
         waiting, ended = state.get("waiting") or {}, state.get("terminated") or {}
         if waiting.get("reason") in _NEVER_COMES:
-            raise RuntimeUnavailable(f"{container} cannot be started: {obstacle(pod)}")
+            raise RuntimeUnavailable(f"{container} cannot be started: {describe_obstacle(pod)}")
         if container == AGENT and ended.get("reason") in _DID_NOT_START:
             raise AgentCrash(f"The image's command cannot be started: {ended.get('message', '').strip()}")
     return bool(names) and all(_state(pod, name).keys() & {"running", "terminated"} for name in names)
 
 
-def obstacle(pod: Pod) -> str:
+def describe_obstacle(pod: Pod) -> str:
     """Why a pod does not run, in the cluster's own words."""
     status = pod.get("status", {})
     waits = [entry.get("state", {}).get("waiting") or {} for entry in status.get("containerStatuses", ())]

@@ -1,0 +1,290 @@
+"""The messages of REST and WebSocket: the same content as agent.proto, as plain dictionaries.
+
+Two forms of an observation. `plain` is what the seeds show and any JSON client can read: pictures as
+base64 PNG (depth in millimetres, 16 bits), small readings as numbers. `tensor` is exact: every reading
+with its dtype, shape and bytes; base64 in JSON, binary in msgpack. The SDK asks for `tensor`.
+A `Codec` writes documents down: JSON for everyone, msgpack for pictures.
+"""
+
+import base64
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeAlias
+
+import msgspec
+
+from nav_eval.agents.client import ClientSettings
+from nav_eval.agents.failures import ProtocolError
+from nav_eval.agents.image_codecs import choose_encoding, encode_16_bit_png, encode_image, encode_raw, is_image
+from nav_eval.agents.messages import (
+    ANSWER,
+    MAX_EPISODES,
+    MAX_POSES,
+    Action,
+    AgentDescription,
+    Array,
+    Encoding,
+    EndStatus,
+    EpisodeEnd,
+    Observation,
+    TaskInterface,
+    check_count,
+    check_versions,
+    make_pose,
+    shorten,
+)
+from nav_eval.dataset.episode import PublicEpisode
+
+Document: TypeAlias = dict[str, Any]
+Form: TypeAlias = Literal["plain", "tensor"]
+
+MILLIMETRES = 1000.0
+_STATUSES = {
+    EndStatus.COMPLETED: "success",
+    EndStatus.TIMEOUT: "timeout",
+    EndStatus.FAILED: "error",
+    EndStatus.CANCELLED: "error",
+}
+
+
+class DescriptionDocument(msgspec.Struct, kw_only=True):
+    """What an agent says about itself by REST or WebSocket; everything has a default."""
+
+    name: str = "agent"
+    version: str = ""
+    protocol_versions: list[int] = []
+    sensors: list[str] | dict[str, list[str]] = []
+    max_episodes: Annotated[int, msgspec.Meta(ge=0)] = 1
+    max_actions: Annotated[int, msgspec.Meta(ge=0)] = 1
+    wants_between: bool = False
+    repeats_replies: bool = False
+    metadata: dict[str, str] = {}
+    observations: Form = "plain"
+    binary: bool = False  # REST: requests may come as msgpack
+
+
+def decode_description(document: object) -> tuple[AgentDescription, DescriptionDocument]:
+    """The checked description; and its document, for what concerns the transport alone."""
+    try:
+        said = msgspec.convert(document, DescriptionDocument)
+    except msgspec.ValidationError as error:
+        raise ProtocolError(f"The description is not usable: {error}.") from None
+    check_versions(tuple(said.protocol_versions))
+    wanted = said.sensors if isinstance(said.sensors, dict) else {name: [] for name in said.sensors}
+    description = AgentDescription(
+        name=shorten(said.name) or "agent",
+        version=shorten(said.version),
+        sensors={name: _decode_encodings(encodings) for name, encodings in wanted.items()},
+        max_episodes=check_count(said.max_episodes, what="max_episodes", most=MAX_EPISODES),
+        max_actions=check_count(said.max_actions, what="max_actions", most=1 << 16),
+        wants_between=said.wants_between,
+        repeats_replies=said.repeats_replies,
+        metadata={shorten(key): shorten(value) for key, value in list(said.metadata.items())[:50]},
+    )
+    return description, said
+
+
+def encode_task(task: TaskInterface, settings: ClientSettings) -> Document:
+    return {
+        "name": task.name,
+        "sensors": {
+            name: {"kind": spec.kind, "dtype": spec.dtype, "shape": list(spec.shape)}
+            for name, spec in task.sensors.items()
+        },
+        "actions": {name: {"arguments": dict(spec.arguments)} for name, spec in task.actions.items()},
+        "max_steps": task.max_steps,
+        "reset_seconds": settings.reset_timeout,
+        "action_seconds": settings.action_timeout,
+    }
+
+
+def encode_episode(episode: PublicEpisode) -> Document:
+    document: Document = {"episode_id": episode.episode_id}
+    if episode.instruction is not None:
+        document["instruction"] = _encode_instruction(episode)
+    if episode.object_category is not None:
+        document["object_category"] = episode.object_category
+    return document
+
+
+def encode_observation(
+    observation: Observation, *, form: Form, description: AgentDescription, episode: PublicEpisode
+) -> Document:
+    if form == "plain":
+        return _encode_plain(observation, description=description, episode=episode)
+    return {
+        "step": observation.step,
+        "sensors": {
+            name: _encode_tensor(array, description.encodings(name)) for name, array in observation.sensors.items()
+        },
+        "texts": dict(observation.texts),
+    }
+
+
+def encode_outcome(outcome: EpisodeEnd) -> Document:
+    return {
+        "status": _STATUSES[outcome.status],
+        "metrics": dict(outcome.metrics),
+        "num_steps": outcome.steps,
+        "reason": outcome.reason,
+    }
+
+
+def decode_actions(document: object, *, sequence: int, most: int) -> list[Action]:
+    """The actions of a reply: one, by `action` and `action_args`, or several, by `actions`."""
+    if not isinstance(document, dict):
+        raise ProtocolError(f"The reply is {type(document).__name__}; it must be an object with `action`.")
+    if document.get("sequence", sequence) not in (0, sequence):
+        raise ProtocolError(f"The reply is to request {document['sequence']!r:.40}, but the last one was {sequence}.")
+    items = document.get("actions", [document])
+    if not isinstance(items, list):
+        raise ProtocolError("`actions` must be a list.")
+    if len(items) > most:
+        raise ProtocolError(
+            f"The reply has {len(items)} actions, and the agent may give {most} at once; say more in its description."
+        )
+    return [_decode_action(item) for item in items]
+
+
+def _decode_action(item: object) -> Action:
+    if isinstance(item, str):
+        return Action(name=item)
+    if not isinstance(item, dict):
+        raise ProtocolError(f"An action is {type(item).__name__}; it must be a name or an object with `action`.")
+    poses = item.get("poses") or []
+    if not isinstance(poses, list):
+        raise ProtocolError("`poses` must be a list.")
+    name = item.get("action", ANSWER if poses else None)
+    if not isinstance(name, str):
+        raise ProtocolError(f"The reply has no `action`, but {shorten(', '.join(map(str, item))) or 'nothing'}.")
+    return Action(
+        name=name,
+        arguments=_decode_arguments(item.get("action_args") or {}),
+        poses=tuple(_decode_pose(guess) for guess in poses[: MAX_POSES + 1]),
+    )
+
+
+def _decode_arguments(arguments: object) -> dict[str, float]:
+    if not isinstance(arguments, dict) or not all(isinstance(name, str) for name in arguments):
+        raise ProtocolError("`action_args` must be an object with numbers.")
+    return {name: _decode_number(value, what=f"action_args.{shorten(name)}") for name, value in arguments.items()}
+
+
+def _decode_pose(guess: object) -> Any:  # noqa: ANN401
+    if not isinstance(guess, dict):
+        raise ProtocolError("A pose must be an object with `position` and `rotation`.")
+    return make_pose(position=_decode_numbers(guess, "position"), rotation=_decode_numbers(guess, "rotation"))
+
+
+def _decode_numbers(guess: Mapping[str, object], key: str) -> list[float]:
+    values = guess.get(key)
+    if not isinstance(values, list) or len(values) > 4:
+        raise ProtocolError(f"`{key}` of a pose must be a list of numbers.")
+    return [_decode_number(value, what=key) for value in values]
+
+
+def _decode_number(value: object, *, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ProtocolError(f"`{what}` must be a number, not {shorten(repr(value), limit=40)}.")
+    try:
+        return float(value)
+    except OverflowError:
+        raise ProtocolError(f"`{what}` is a number too large to be one.") from None
+
+
+def _encode_instruction(episode: PublicEpisode) -> Document:
+    told = episode.instruction
+    if told is None:
+        return {}
+    language = {"language": told.language} if told.language else {}
+    return {"text": told.text, "tokens": list(told.tokens), **language}
+
+
+def _encode_tensor(array: Array, encodings: tuple[Encoding, ...]) -> Document:
+    encoding = choose_encoding(array, encodings)
+    raw = encoding is Encoding.RAW
+    return {
+        "dtype": array.dtype.name,
+        "shape": list(array.shape),
+        "encoding": encoding.value,
+        "data": encode_raw(array) if raw else encode_image(array, encoding),
+    }
+
+
+def _encode_plain(observation: Observation, *, description: AgentDescription, episode: PublicEpisode) -> Document:
+    document: Document = {"step": observation.step, "instruction": _encode_instruction(episode), **observation.texts}
+    for name, array in observation.sensors.items():
+        document[name] = _encode_plain_reading(array, description.encodings(name))
+    return document
+
+
+def _encode_plain_reading(array: Array, encodings: tuple[Encoding, ...]) -> object:
+    if is_image(array):
+        chosen = Encoding.JPEG if encodings[0] is Encoding.JPEG else Encoding.PNG
+        return _encode_base64(encode_image(array, chosen))
+    if array.ndim < 2 or array.size < 64:
+        return array.tolist()
+    if array.ndim == 2 and array.dtype.kind == "f":
+        return _encode_base64(encode_16_bit_png(array * MILLIMETRES))
+    if array.ndim == 2 and array.dtype.kind in "iu":
+        return _encode_base64(encode_16_bit_png(array))
+    return _encode_tensor(array, (Encoding.RAW,)) | {"data": _encode_base64(encode_raw(array))}
+
+
+def _encode_base64(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")
+
+
+def _decode_encodings(names: list[str]) -> tuple[Encoding, ...]:
+    """Those that we know; an agent may be newer than we are."""
+    return tuple(Encoding(name) for name in names if name in set(Encoding))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Codec:
+    """One way to write documents down."""
+
+    name: str
+    content_type: str
+    subprotocol: str
+    encode: Callable[[Document], bytes]
+    read: Callable[[bytes], object]
+
+    def decode(self, data: bytes | str) -> object:
+        """What an agent sent; anything may be in it."""
+        try:
+            return self.read(data.encode() if isinstance(data, str) else data)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
+            raise ProtocolError(f"The agent sent {len(data)} bytes that are no {self.name}: {error}.") from None
+
+
+JSON = Codec(
+    name="JSON",
+    content_type="application/json",
+    subprotocol="nav.json.v1",
+    encode=msgspec.json.encode,  # bytes become base64
+    read=msgspec.json.decode,
+)
+MSGPACK = Codec(
+    name="msgpack",
+    content_type="application/msgpack",
+    subprotocol="nav.msgpack.v1",
+    encode=msgspec.msgpack.encode,
+    read=msgspec.msgpack.decode,
+)
+CODECS = (MSGPACK, JSON)
+
+
+def get_codec_of_content(header: str) -> Codec:
+    """The codec of an HTTP body; JSON unless it says otherwise."""
+    kind = header.partition(";")[0].strip().lower()
+    return MSGPACK if kind in ("application/msgpack", "application/x-msgpack") else JSON
+
+
+def get_codec_of_subprotocol(name: str | None) -> Codec:
+    return MSGPACK if name == MSGPACK.subprotocol else JSON
+
+
+def decode_frame(frame: bytes | str, codec: Codec) -> object:
+    """A WebSocket message: what comes as text is JSON, whatever was agreed on for the rest."""
+    return JSON.decode(frame) if isinstance(frame, str) else codec.decode(frame)

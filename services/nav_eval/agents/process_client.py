@@ -1,0 +1,100 @@
+"""Agents as local processes: a command that serves agent.proto on the socket it is given. Trusted code only."""
+
+import os
+import re
+import shlex
+import subprocess
+import tempfile
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+from nav_eval.agents.client import ClientSettings
+from nav_eval.agents.failures import AgentCrash, AgentFailure, AgentOutOfMemory
+from nav_eval.agents.grpc_client import GrpcAgentClient
+from nav_eval.agents.messages import shorten
+from nav_eval.child_process import ChildProcess, describe_exit
+
+KEPT_OUTPUT = 16_384  #: bytes of the agent's log that a failure may quote from
+GRACE = 2.0  #: seconds between asking a process to end and ending it
+OUT_OF_MEMORY = re.compile(r"\bMemoryError\b|OutOfMemoryError|std::bad_alloc|CUDA out of memory")
+
+
+class AgentProcess:
+    """A running command, its log's end, and its whole process group."""
+
+    def __init__(self, command: list[str], *, environment: Mapping[str, str], log: Path | None = None) -> None:
+        self._tail = bytearray()
+        self._log: IO[bytes] | None = log.open("ab") if log is not None else None
+        try:
+            self._process = ChildProcess(command, environment={**os.environ, **environment}, output=subprocess.PIPE)
+        except OSError as error:
+            raise AgentCrash(f"Cannot start {command[0]!r}: {error.strerror}.") from None
+        self._reader = threading.Thread(target=self._read, name="nav-eval-agent-log", daemon=True)
+        self._reader.start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def autopsy(self, patience: float) -> AgentFailure | None:
+        """How the process ended; None if it still lives after `patience` seconds."""
+        code = self._process.wait(patience)
+        if code is None:
+            return None
+        self._reader.join(timeout=0.5)
+        last = self.last_words()
+        how, said = describe_exit(code), f" Its last words: {last}" if last else ""
+        if OUT_OF_MEMORY.search(last):
+            return AgentOutOfMemory(f"The agent's process ran out of memory and ended with {how}.{said}")
+        return AgentCrash(f"The agent's process ended with {how}.{said}")
+
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    def last_words(self) -> str:
+        lines = bytes(self._tail).decode(errors="replace").strip().splitlines()
+        return shorten(" | ".join(lines[-5:]), limit=1000)
+
+    def stop(self) -> None:
+        """End it and everything that it started."""
+        self._process.stop(GRACE, ask_group=True)
+        self._reader.join(timeout=1.0)
+        if self._log is not None:
+            self._log.close()
+
+    def _read(self) -> None:
+        stream = self._process.output
+        while chunk := stream.read1(4096):  # type: ignore[attr-defined]
+            self._tail += chunk
+            del self._tail[:-KEPT_OUTPUT]
+            if self._log is not None:
+                with suppress(ValueError, OSError):
+                    self._log.write(chunk)
+                    self._log.flush()
+
+
+class ProcessAgentClient(GrpcAgentClient):
+    """A command, and the socket that it serves on."""
+
+    def __init__(self, command: str, settings: ClientSettings, *, log: Path | None = None) -> None:
+        self._directory = tempfile.TemporaryDirectory(prefix="nav-eval-")
+        socket = Path(self._directory.name) / "agent.sock"
+        environment = {
+            "NAV_EVAL_SOCKET": str(socket),
+            "NAV_EVAL_ADDRESS": f"unix:{socket}",
+            "NAV_EVAL_PROTOCOL": "grpc",
+        }
+        self._process = AgentProcess(shlex.split(command), environment=environment, log=log)
+        super().__init__(f"unix:{socket}", settings, autopsy=self._process.autopsy)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def close(self) -> None:
+        super().close()
+        self._process.stop()
+        self._directory.cleanup()

@@ -1,0 +1,178 @@
+"""One WebSocket connection that an agent opened to us.
+
+The agent introduces itself with `connect`; from then on a thread reads what it sends. What belongs to an
+episode goes to the inbox of the session that the connection is bound to. Heartbeats keep it alive while the
+agent thinks, or while we render.
+"""
+
+import queue
+import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Literal
+
+import msgspec
+from websockets.exceptions import ConnectionClosed, ConnectionClosedError
+from websockets.sync.server import ServerConnection
+
+from nav_eval.agents.failures import AgentFailure, ConnectionLost, ProtocolError
+from nav_eval.agents.json_messages import Codec, DescriptionDocument, Document, decode_description, decode_frame
+from nav_eval.agents.messages import AgentDescription, check_versions
+
+
+class Heartbeat:
+    """When to send the next sign of life, and when to stop waiting for theirs."""
+
+    def __init__(self, *, interval: float, timeout: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._interval = interval
+        self._timeout = timeout
+        self._clock = clock
+        self._sent = self._heard = clock()
+
+    def sent(self) -> None:
+        """Anything we send is a sign of life."""
+        self._sent = self._clock()
+
+    def heard(self) -> None:
+        """Anything they send is one, too."""
+        self._heard = self._clock()
+
+    @property
+    def due(self) -> bool:
+        """Nothing was sent for an interval."""
+        return self._clock() - self._sent >= self._interval
+
+    @property
+    def lost(self) -> bool:
+        """Nothing was heard for so long that nobody can be there."""
+        return self._clock() - self._heard > self._timeout
+
+
+TOO_LARGE = 1009  #: the close code for a message over the limit
+INBOX = 16  #: messages that may wait; an agent that sends more does not listen
+
+
+class Connect(msgspec.Struct, kw_only=True):
+    """What the agent says first. The rest of the message is its description."""
+
+    type: Literal["connect"]
+    agent_id: str = "agent"
+    protocol_version: str | int = "1.0"
+    session_id: str | None = None  #: the episode to go on with, after a broken connection
+    first_action: Literal["get_action", "episode_ready"] = "get_action"
+    keep_alive: bool = False  #: further episodes over the same connection
+
+
+class Introduction:
+    """A checked `connect`."""
+
+    def __init__(self, document: object) -> None:
+        try:
+            self.connect = msgspec.convert(document, Connect)
+        except msgspec.ValidationError as error:
+            raise ProtocolError(f"The first message must be a `connect`: {error}.") from None
+        check_versions((_parse_major(self.connect.protocol_version),))
+        name = {"name": self.connect.agent_id}
+        said = document if isinstance(document, dict) else {}
+        result: tuple[AgentDescription, DescriptionDocument] = decode_description(name | said)
+        self.description, self.document = result
+
+
+class AgentConnection:
+    """The connection, once the agent has introduced itself."""
+
+    def __init__(
+        self,
+        connection: ServerConnection,
+        introduction: Introduction,
+        *,
+        session_id: str,
+        codec: Codec,
+        heartbeat: Heartbeat,
+    ) -> None:
+        self.introduction = introduction
+        self.session_id = session_id
+        self.inbox: queue.Queue[Document | AgentFailure] | None = None  #: of the session that it is bound to
+        self.lost: AgentFailure | None = None
+        self._connection = connection
+        self._codec = codec
+        self._heartbeat = heartbeat
+        self._sending = threading.Lock()
+
+    def send(self, document: Document) -> None:
+        with self._sending:
+            try:
+                self._connection.send(self._codec.encode(document), text=self._codec.name == "JSON")
+            except (ConnectionClosed, OSError) as error:
+                raise _to_failure(error) from None
+            self._heartbeat.sent()
+
+    def beat(self) -> None:
+        """A sign of life if one is due; an end to the connection if theirs do not come."""
+        if self._heartbeat.lost:
+            self.abort()
+        elif self._heartbeat.due and self._sending.acquire(blocking=False):  # a long message is a sign in itself
+            self._sending.release()
+            with suppress(AgentFailure):
+                self.send({"type": "heartbeat"})
+
+    def read_until_closed(self) -> None:
+        """Pass on what comes; returns when nothing more can come."""
+        try:
+            for message in self._connection:
+                self._heartbeat.heard()
+                self._take(decode_frame(message, self._codec))
+            self.lost = ConnectionLost("The agent closed the connection.")
+        except ConnectionClosedError as error:
+            self.lost = _to_failure(error)
+        except AgentFailure as failure:
+            self.lost = failure
+            self.refuse(failure)
+        if self.inbox is not None:
+            with suppress(queue.Full):
+                self.inbox.put_nowait(self.lost)
+
+    def refuse(self, failure: AgentFailure) -> None:
+        """Tell the agent what was wrong, and end."""
+        with suppress(AgentFailure):
+            self.send({"type": "error", "code": failure.cause.value, "message": str(failure)})
+        self.close()
+
+    def close(self) -> None:
+        with suppress(ConnectionClosed, OSError):
+            self._connection.close()
+
+    def abort(self) -> None:
+        """End at once, whatever is being sent or awaited."""
+        with suppress(OSError):
+            self._connection.socket.shutdown(socket.SHUT_RDWR)
+
+    def _take(self, document: object) -> None:
+        if not isinstance(document, dict) or not isinstance(document.get("type"), str):
+            raise ProtocolError("A message must be an object with a `type`.")
+        kind = document["type"]
+        if kind in ("heartbeat", "reset_episode") or (kind == "disconnect" and self.inbox is None):
+            return  # `reset_episode` from an agent asks for what it gets anyway
+        if kind not in ("action", "error", "disconnect"):
+            raise ProtocolError(f"An agent does not send {kind!r:.40}; it sends action, heartbeat and disconnect.")
+        if self.inbox is None:
+            raise ProtocolError(f"The agent sent {kind!r} while no episode was running.")
+        try:
+            self.inbox.put_nowait(document)
+        except queue.Full:
+            raise ProtocolError("The agent sends messages that nobody asked for.") from None
+
+
+def _to_failure(error: Exception) -> AgentFailure:
+    if isinstance(error, ConnectionClosed) and error.sent is not None and error.sent.code == TOO_LARGE:
+        return ProtocolError(f"The agent's message is too large: {error.sent.reason}.")
+    return ConnectionLost(f"The connection to the agent broke: {error!r:.200}")
+
+
+def _parse_major(version: str | int) -> int:
+    try:
+        return int(str(version).split(".")[0])
+    except ValueError:
+        raise ProtocolError(f"protocol_version is {version!r:.40}; it must be like '1.0'.") from None

@@ -1,0 +1,56 @@
+"""Generators of worlds: who makes the scenes and episodes that a benchmark describes instead of naming files.
+
+A generator knows how its own scenes look, so it is also asked for another finish of one of its surfaces and for
+the light of a scene whose lamps have changed. The engine imports none: packages announce theirs in the
+entry-point group `nav_eval.generators`.
+"""
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nav_eval.cache import get_cache_folder
+from nav_eval.config.schema import BenchmarkConfig
+from nav_eval.registry import Registry
+from nav_eval.scene.model import Material, Scene, Texture
+
+Say = Callable[[str], None]
+HOUSES = "houses"  #: the generator that `dataset.generate` means
+
+log = logging.getLogger(__name__)
+
+
+class WorldGenerator(Protocol):
+    """What a package that generates worlds offers to the engine."""
+
+    def generate(self, benchmark: BenchmarkConfig, *, cache: Path, say: Say) -> bool:
+        """Make what `dataset.generate` describes; False where somebody else has made it meanwhile."""
+
+    def vary_material(
+        self, material: Material, *, seed: int, number: int
+    ) -> tuple[Material, tuple[Texture, ...]] | None:
+        """Another finish for a wall, floor or ceiling, its texture counted from 0; None for anything else."""
+
+    def bake_lighting(self, scene: Scene) -> NDArray[np.uint8]:
+        """Vertex colours (V × 4) of a scene under its own lights."""
+
+
+GENERATORS: Registry[Callable[[], WorldGenerator]] = Registry(
+    "world generator", entry_point_group="nav_eval.generators"
+)
+
+
+def make_world_generator(name: str = HOUSES) -> WorldGenerator:
+    return GENERATORS.get(name)()
+
+
+def ensure_generated(benchmark: BenchmarkConfig, *, cache: Path | None = None, say: Say = log.info) -> bool:
+    """Make what `dataset.generate` describes if `data_path` is missing; whether anything was made."""
+    data_path = benchmark.dataset.data_path
+    if benchmark.dataset.generate is None or data_path is None or Path(data_path).exists():
+        return False
+    return make_world_generator().generate(benchmark, cache=cache or get_cache_folder(), say=say)

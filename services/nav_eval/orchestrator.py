@@ -1,0 +1,79 @@
+"""One call from a benchmark's configuration to its results; the seeds' `EvaluationOrchestrator`."""
+
+from pathlib import Path
+
+from nav_eval.agents.client import AgentClient
+from nav_eval.agents.messages import AgentDescription
+from nav_eval.config.schema import BenchmarkConfig
+from nav_eval.dataset.loader import TaskDataset
+from nav_eval.evaluation.episodes import EpisodeManager, load_episodes
+from nav_eval.evaluation.executor import make_task_interface, open_agent
+from nav_eval.evaluation.report import Report
+from nav_eval.evaluation.run_folder import RunFolder
+from nav_eval.evaluation.runner import (
+    BenchmarkRunner,
+    ConcurrentExecutor,
+    Emit,
+    EpisodePlayers,
+    ParallelExecutor,
+    RunCallbacks,
+)
+from nav_eval.evaluation.trajectories import record_trajectories
+from nav_eval.generators import ensure_generated
+from nav_eval.replay.drawings import check_video_output, write_illustrations
+from nav_eval.simulator.base import SimulatorSetup
+
+
+class EvaluationOrchestrator:
+    """Runs benchmarks against agents on this machine."""
+
+    def __init__(self, *, cache: Path, workers: int | None = None) -> None:
+        """`workers` overrides the benchmark's own number of processes; scores do not depend on it."""
+        self._cache = cache
+        self._workers = workers
+
+    def run_benchmark(
+        self, benchmark: BenchmarkConfig, *, agent: str, out: Path, callbacks: RunCallbacks | None = None
+    ) -> Report:
+        """Play all episodes of a benchmark against the agent at an address."""
+        check_video_output(benchmark)
+        ensure_generated(benchmark, cache=self._cache)
+        episodes = load_episodes(benchmark)
+        with record_trajectories(benchmark, out, cache=self._cache, callbacks=callbacks) as recorded:
+            report = self._play(benchmark, episodes, agent=agent, out=out, callbacks=recorded)
+        write_illustrations(out, benchmark, cache=self._cache)
+        return report
+
+    def _play(
+        self,
+        benchmark: BenchmarkConfig,
+        episodes: TaskDataset,
+        *,
+        agent: str,
+        out: Path,
+        callbacks: RunCallbacks | None,
+    ) -> Report:
+        runner = BenchmarkRunner(benchmark, episodes, out=out)
+        run_seed = RunFolder(out).run_seed(benchmark)
+        setup = SimulatorSetup(benchmark=benchmark, cache=self._cache, run_seed=run_seed)
+        workers = min(self._workers or benchmark.evaluation.workers, len(episodes))
+        if workers > 1:
+            with ParallelExecutor(setup, agent, workers=workers) as players:
+                return runner.run(players, callbacks, run_seed=run_seed)
+        with open_agent(agent, benchmark, episodes) as client:
+            return runner.run(_LocalPlayers(setup, client), callbacks, run_seed=run_seed)
+
+
+class _LocalPlayers(EpisodePlayers):
+    """One agent, and simulators in threads of this process."""
+
+    def __init__(self, setup: SimulatorSetup, client: AgentClient) -> None:
+        self._setup, self._client = setup, client
+
+    def describe(self) -> AgentDescription:
+        self._description = self._client.describe(make_task_interface(self._setup.benchmark))
+        return self._description
+
+    def play(self, manager: EpisodeManager, emit: Emit) -> None:
+        executor = ConcurrentExecutor(self._setup, self._client, self._description)
+        executor.play(lambda: manager.take(wait=True), emit)

@@ -1,5 +1,0 @@
-"""Reading glTF 2.0: text or binary, plain or compressed."""
-
-from nav_eval.scene.reading.gltf.reader import read_gltf
-
-__all__ = ["read_gltf"]

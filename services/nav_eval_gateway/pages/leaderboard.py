@@ -1,0 +1,230 @@
+"""Leaderboards to look at, comparisons, and where a mean comes from.
+
+A board is rendered once per version, language and wish, and answered from the same memory as the API's boards. For
+somebody who is not logged in that is the whole page, compressed; for a user it is all but the frame around it.
+"""
+
+import gzip
+from collections import OrderedDict
+from typing import Annotated, NamedTuple
+from uuid import UUID
+
+from anyio import to_thread
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import HTMLResponse, Response
+from markupsafe import Markup
+
+from nav_eval.metrics.statistics import FEW_SCENES
+from nav_eval_gateway import permissions
+from nav_eval_gateway.board_cache import BoardVersion, RenderedAnswer
+from nav_eval_gateway.errors import FormInvalid
+from nav_eval_gateway.pages import plots
+from nav_eval_gateway.pages.context import Visit, Visiting, add_security_headers
+from nav_eval_gateway.pages.leaderboard_table import BoardQuery, Standing
+from nav_eval_gateway.pages.translations import Translator
+from nav_eval_gateway.responses import has_already, is_gzip_accepted
+from nav_eval_gateway.routes import leaderboards as boards_api
+from nav_eval_gateway.routes.leaderboards import By, classify_viewer
+from nav_eval_gateway.schemas.leaderboards import BreakdownAnswer, MetricComparison
+from nav_eval_store.boards import leaderboard
+from nav_eval_store.boards.leaderboard import Board
+from nav_eval_store.competitions.visibility import Viewer
+from nav_eval_store.database import Database
+from nav_eval_store.errors import NotAllowed
+from nav_eval_store.models import Phase, Team
+
+router = APIRouter(include_in_schema=False)
+BREAKDOWNS = 10
+"""Entries of a board that a breakdown shows, from the best on."""
+KEPT_BOARDS = 8
+
+
+class RecentBoards:
+    """The boards that were read last, so that sorting and searching ask the database nothing."""
+
+    def __init__(self, most: int = KEPT_BOARDS) -> None:
+        self._kept: OrderedDict[tuple[UUID, str], Board] = OrderedDict()
+        self._most = most
+
+    def board(self, database: Database, now: BoardVersion, viewer: Viewer, kind: str) -> Board:
+        key = (now.phase_id, kind)
+        kept = self._kept.get(key)
+        if kept is None or kept.version < now.version:
+            with database.snapshot() as session:
+                kept = leaderboard.build_board(session, session.get_one(Phase, now.phase_id), viewer)
+            self._kept[key] = kept
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+        return kept
+
+
+@router.get("/competitions/{competition}/{phase}/board")
+async def show_board(competition: str, phase: str, visit: Visiting) -> Response:
+    """The standing of a phase."""
+    wish = BoardQuery.of(competition, phase, visit.request.query_params)
+    services = visit.services
+    now = await services.boards.find_version(competition, phase)
+    if visit.caller.user is None and visit.cookies.said(visit.request) is None:
+        return await _render_public_page(visit, now, wish)
+    viewer = await to_thread.run_sync(boards_api.read_viewer, services.database, visit.caller, now)
+    seen_as = classify_viewer(viewer, now)
+    form = f"part {visit.language} {viewer.team_id} {wish}"
+    part = await services.boards.get(now, seen_as, form, lambda: _render_part(visit, now, viewer, seen_as, wish))
+    response = visit.page("board.html.j2", part=Markup(part.body.decode()), phase=wish.phase)  # noqa: S704
+    return _compress(visit.request, response)
+
+
+async def _render_public_page(visit: Visit, now: BoardVersion, wish: BoardQuery) -> Response:
+    """For strangers: the same bytes for all of them."""
+
+    def render() -> RenderedAnswer:
+        part = _render_part(visit, now, Viewer(), "public", wish)
+        page = visit.page("board.html.j2", part=Markup(part.body.decode()), phase=wish.phase)  # noqa: S704
+        return RenderedAnswer(part.version, "public", bytes(page.body))
+
+    form = f"page {visit.language} {visit.theme} {visit.path} {wish}"
+    kept = await visit.services.boards.get(now, "public", form, render)
+    response = add_security_headers(HTMLResponse(b""))
+    response.headers["ETag"] = kept.etag
+    response.headers["Cache-Control"] = "private, no-cache"
+    response.headers["Vary"] = "Accept-Encoding, Accept-Language, Cookie"
+    if has_already(visit.request.headers, kept.etag):
+        response.status_code = 304
+        return response
+    if is_gzip_accepted(visit.request.headers):
+        response.headers["Content-Encoding"] = "gzip"
+        response.body = kept.compressed
+    else:
+        response.body = kept.body
+    response.headers["Content-Length"] = str(len(response.body))
+    return response
+
+
+def _compress(request: Request, response: HTMLResponse) -> HTMLResponse:
+    if is_gzip_accepted(request.headers):
+        response.body = gzip.compress(response.body, compresslevel=1, mtime=0)
+        response.headers["Content-Encoding"] = "gzip"
+        response.headers["Content-Length"] = str(len(response.body))
+    return response
+
+
+def _render_part(visit: Visit, now: BoardVersion, viewer: Viewer, kind: str, wish: BoardQuery) -> RenderedAnswer:
+    """All of a board's page that depends on the board."""
+    recent: RecentBoards = visit.request.app.state.recent_boards
+    board = recent.board(visit.store, now, viewer, kind)
+    standing = Standing(board, wish, own_team=viewer.team_id)
+    names = [column.name for column in standing.columns]
+    x, y = (wish.x if wish.x in names else (*names, "")[0]), (wish.y if wish.y in names else "score")
+    with visit.store.snapshot() as session:
+        phase = session.get_one(Phase, now.phase_id)
+        best = [session.get_one(Team, row.team_id) for row in board.rows[: plots.COLOURS]]
+        lines = [leaderboard.list_score_points(session, phase, viewer, team=team) for team in best]
+        html = visit.html(
+            "board_part.html.j2",
+            competition=phase.competition,
+            phase=phase,
+            keep=phase.config.ranking.keep,
+            title=phase.config.title or phase.name,
+            standing=standing,
+            board=board,
+            wish=wish,
+            names=names,
+            x=x,
+            y=y,
+            over_time=plots.plot_over_time(lines, keep=phase.config.ranking.keep),
+            scatter=plots.plot_metrics(board.rows, x, y),
+            is_organiser=viewer.is_organiser,
+            sees_own=viewer.team_id is not None,
+        )
+    return RenderedAnswer(board.version, kind, html.encode())
+
+
+@router.get("/compare")
+async def compare(visit: Visiting, entry: Annotated[list[UUID] | None, Query()] = None) -> Response:
+    """Two submissions side by side, with the paired test."""
+    chosen = list(dict.fromkeys(entry or ()))
+    if len(chosen) != 2:
+        raise FormInvalid(visit.t("compare.choose"))
+    answer = await boards_api.compare(visit.caller, visit.services, first=chosen[0], second=chosen[1])
+    paired = {name: metric for name, metric in answer.metrics.items() if metric is not None}
+    spans = [abs(end) for metric in paired.values() for end in (metric.ci_low, metric.ci_high)]
+    return visit.page(
+        "compare.html.j2",
+        answer=answer,
+        paired=list(paired),
+        unpaired=[name for name in answer.metrics if name not in paired],
+        notes=list(dict.fromkeys(_explain_doubt(visit.t, metric) for metric in paired.values() if metric.note)),
+        widest=max(spans, default=1.0) or 1.0,
+        breakdowns=[await _find_breakdown(visit, key, "subtasks") for key in chosen],
+        titles=await to_thread.run_sync(_read_titles, visit.store, answer.competition, answer.phase),
+    )
+
+
+def _explain_doubt(t: Translator, metric: MetricComparison) -> str:
+    """Why a verdict is to be taken with care, in the reader's language."""
+    if metric.scenes < 2:
+        return t("compare.one_scene")
+    if metric.scenes < FEW_SCENES:
+        return t("compare.few_scenes", count=metric.scenes)
+    return t("compare.few_differ")
+
+
+class Titles(NamedTuple):
+    """What people call a competition and a phase of it."""
+
+    competition: str
+    phase: str
+
+
+def _read_titles(database: Database, competition: str, phase: str) -> Titles:
+    with database.read() as session:
+        found = permissions.get_phase(session, competition, phase)
+        return Titles(found.competition.title, found.config.title or found.name)
+
+
+async def _find_breakdown(visit: Visit, submission_id: UUID, by: By) -> BreakdownAnswer | None:
+    """Where a mean comes from, for those who may see it."""
+    try:
+        return await boards_api.show_breakdown(submission_id, visit.caller, visit.services, by=by)
+    except NotAllowed:
+        return None
+
+
+@router.get("/competitions/{competition}/{phase}/breakdown")
+async def show_breakdown(
+    competition: str,
+    phase: str,
+    visit: Visiting,
+    by: By = "subtasks",
+    metric: Annotated[str, Query(max_length=100)] = "",
+) -> Response:
+    """One metric of the best entries, by number of sub-tasks, scene, length of the path or of the instruction."""
+    services = visit.services
+    now = await services.boards.find_version(competition, phase)
+    viewer = await to_thread.run_sync(boards_api.read_viewer, services.database, visit.caller, now)
+    kind = classify_viewer(viewer, now)
+    recent: RecentBoards = visit.request.app.state.recent_boards
+    board = await to_thread.run_sync(recent.board, services.database, now, viewer, kind)
+    names = [column.name for column in board.columns]
+    found = [(row, await _find_breakdown(visit, row.submission_id, by)) for row in board.rows[:BREAKDOWNS]]
+    shown = [(row, {group.label: group for group in answer.groups}) for row, answer in found if answer is not None]
+    return visit.page(
+        "breakdown.html.j2",
+        competition=competition,
+        phase=phase,
+        by=by,
+        names=names,
+        metric=metric if metric in names else names[0],
+        labels=list(dict.fromkeys(label for _, groups in shown for label in groups)),
+        shown=shown,
+        kept_back=len(found) - len(shown),
+        titles=await to_thread.run_sync(_read_titles, services.database, competition, phase),
+    )
+
+
+@router.get("/submissions/{submission_id}/breakdown")
+async def show_submission_breakdown(submission_id: UUID, visit: Visiting, by: By = "subtasks") -> Response:
+    """Where the means of one submission come from."""
+    answer = await boards_api.show_breakdown(submission_id, visit.caller, visit.services, by=by)
+    names = dict.fromkeys(name for group in answer.groups for name in group.metrics)
+    return visit.page("submission_breakdown.html.j2", answer=answer, by=by, names=list(names))

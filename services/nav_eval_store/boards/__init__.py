@@ -1,0 +1,1 @@
+"""Boards: scores, ranks, leaderboards and how they came about."""

@@ -1,0 +1,1 @@
+"""Competitions and phases: what the YAML says, what an organiser switches by hand, who may see what."""

@@ -1,0 +1,258 @@
+"""Sending webhooks and e-mails: `deliver` takes what is due, sends it, and writes down what became of it.
+
+All of a round goes out at the same time, and each has a deadline for the whole of its way, so that a receiver who
+takes its time costs the others nothing.
+
+A receiver checks that a message is ours and fresh by its signature:
+
+X-Nav-Eval-Signature: t=1767225600,v1=<hex of HMAC-SHA256(secret, "1767225600." + body)>
+
+`NAV_EVAL_SMTP` is `smtps://user:password@host` or `smtp://host` (STARTTLS where the server has it; a
+password is never sent without); `NAV_EVAL_MAIL_FROM` is the sender's address.
+"""
+
+import asyncio
+import hashlib
+import hmac
+import logging
+import os
+import smtplib
+import ssl
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.message import EmailMessage
+from email.utils import format_datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote, urlsplit
+from uuid import UUID
+
+import msgspec
+
+from nav_eval_store.database import Database, Session
+from nav_eval_store.errors import OperatorError
+from nav_eval_store.models import Competition, Submission
+from nav_eval_store.notifications import webhooks
+from nav_eval_store.settings import read_flag, read_variable
+
+if TYPE_CHECKING:
+    from httpx import AsyncClient
+
+log = logging.getLogger("nav_eval_store.notifications.sender")
+SIGNATURE = "X-Nav-Eval-Signature"
+TOLERANCE = timedelta(minutes=5)
+"""A signature older than this is not believed."""
+SECONDS = 10.0
+"""For the whole of one delivery, from its name to its answer."""
+
+
+def sign_body(secret: str, body: bytes, at: datetime) -> str:
+    """The value of X-Nav-Eval-Signature."""
+    moment = int(at.timestamp())
+    return f"t={moment},v1={_compute_mac(secret, moment, body)}"
+
+
+def verify_signature(secret: str, body: bytes, header: str, *, now: datetime | None = None) -> bool:
+    """Whether a message is ours and fresh; for receivers."""
+    fields = dict(part.partition("=")[::2] for part in header.split(","))
+    moment = fields.get("t", "")
+    if not moment.isdecimal() or len(moment) > 12:
+        return False
+    age = abs((now or datetime.now(UTC)).timestamp() - int(moment))
+    fresh = age <= TOLERANCE.total_seconds()
+    return hmac.compare_digest(_compute_mac(secret, int(moment), body), fields.get("v1", "")) and fresh
+
+
+def _compute_mac(secret: str, moment: int, body: bytes) -> str:
+    return hmac.new(secret.encode(), f"{moment}.".encode() + body, hashlib.sha256).hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SmtpSettings:
+    """How e-mail leaves."""
+
+    host: str
+    port: int
+    tls: bool  #: from the first byte; otherwise STARTTLS where there is one
+    user: str | None = None
+    password: str | None = None
+    sender: str = "nav-eval@localhost"
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] | None = None) -> "SmtpSettings | None":
+        """None where no e-mail is sent."""
+        variables = os.environ if environ is None else environ
+        url = read_variable(variables, "NAV_EVAL_SMTP")
+        if not url:
+            return None
+        parts = urlsplit(url)
+        if parts.scheme not in ("smtp", "smtps") or not parts.hostname:
+            raise OperatorError("NAV_EVAL_SMTP must be smtps://user:password@host or smtp://host.")
+        tls = parts.scheme == "smtps"
+        return cls(
+            host=parts.hostname,
+            port=parts.port or (465 if tls else 587),
+            tls=tls,
+            user=unquote(parts.username) if parts.username else None,
+            password=unquote(parts.password) if parts.password else None,
+            sender=variables.get("NAV_EVAL_MAIL_FROM") or f"nav-eval@{parts.hostname}",
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DeliverySettings:
+    """How this installation sends."""
+
+    smtp: SmtpSettings | None = None
+    allow_private: bool = False  #: webhooks may point into the local network
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] | None = None) -> "DeliverySettings":
+        variables = os.environ if environ is None else environ
+        return cls(
+            smtp=SmtpSettings.from_environment(variables),
+            allow_private=read_flag(variables, "NAV_EVAL_ALLOW_PRIVATE_WEBHOOKS"),
+        )
+
+
+class PendingDelivery(NamedTuple):
+    """A delivery that is on its way."""
+
+    id: UUID
+    url: str
+    secret: str
+    body: dict[str, Any]
+    about: str
+    """What it is about, for the subject of an e-mail."""
+
+
+class DeliveryOutcome(NamedTuple):
+    """What became of it."""
+
+    status: int | None
+    error: str | None = None
+
+
+def deliver(database: Database, settings: DeliverySettings, *, limit: int = 20) -> int:
+    """Send what is due; how many there were. Call it every few seconds: a beat does."""
+    with database.read() as session:
+        if not webhooks.has_due(session):
+            return 0
+    parcels = database.run(lambda session: _take_due(session, limit))
+    outcomes = asyncio.run(_send_all(parcels, settings, database.clock.now()))
+    for parcel, outcome in zip(parcels, outcomes, strict=True):
+        database.run(lambda session: _record_outcome(session, parcel, outcome))  # noqa: B023
+    return len(parcels)
+
+
+def _take_due(session: Session, limit: int) -> list[PendingDelivery]:
+    return [
+        PendingDelivery(
+            delivery.id, delivery.webhook.url, delivery.webhook.secret, delivery.body, _describe(session, delivery.body)
+        )
+        for delivery in webhooks.take_due(session, limit=limit)
+    ]
+
+
+def _describe(session: Session, body: Mapping[str, Any]) -> str:
+    competition = session.get(Competition, UUID(body["competition_id"])) if "competition_id" in body else None
+    submission = session.get(Submission, UUID(body["submission_id"])) if "submission_id" in body else None
+    title = competition.title if competition else "nav-eval"
+    if submission is None:
+        return title
+    state = body["data"].get("to", "")
+    return f"{title}: submission {submission.number} of {submission.team.name} {'is ' + state if state else ''}".strip()
+
+
+async def _send_all(
+    parcels: Sequence[PendingDelivery], settings: DeliverySettings, now: datetime
+) -> list[DeliveryOutcome]:
+    import httpx
+
+    alone = httpx.Limits(max_keepalive_connections=0)  # two names at one number do not share a connection
+    async with httpx.AsyncClient(follow_redirects=False, timeout=SECONDS, trust_env=False, limits=alone) as client:
+        return await asyncio.gather(*(_send(parcel, client, settings, now) for parcel in parcels))
+
+
+async def _send(
+    parcel: PendingDelivery, client: "AsyncClient", settings: DeliverySettings, now: datetime
+) -> DeliveryOutcome:
+    """Whatever happens on the way is an outcome."""
+    try:
+        async with asyncio.timeout(SECONDS):
+            if parcel.url.startswith("mailto:"):
+                return await asyncio.to_thread(_send_mail, parcel, settings.smtp, now)
+            return await _post(parcel, client, allow_private=settings.allow_private, now=now)
+    except TimeoutError:
+        return DeliveryOutcome(None, f"no answer within {SECONDS:g} s")
+    except Exception as error:  # noqa: BLE001  whatever a receiver, a name server or a library comes up with
+        return DeliveryOutcome(None, f"{type(error).__name__}: {error}")
+
+
+async def _post(
+    parcel: PendingDelivery, client: "AsyncClient", *, allow_private: bool, now: datetime
+) -> DeliveryOutcome:
+    """To the number that was checked, under the name that was given."""
+    number = await asyncio.to_thread(webhooks.resolve_target, parcel.url, allow_private=allow_private)
+    parts = webhooks.parse_url(parcel.url)
+    host = f"[{number}]" if ":" in number else number
+    body = msgspec.json.encode(parcel.body)
+    headers = {
+        "Host": parts.netloc,
+        "Content-Type": "application/json",
+        "User-Agent": "nav-eval",
+        "X-Nav-Eval-Delivery": str(parcel.id),
+        "X-Nav-Eval-Event": str(parcel.body["kind"]),
+        SIGNATURE: sign_body(parcel.secret, body, now),
+    }
+    pinned = parts._replace(netloc=f"{host}:{webhooks.get_port(parts)}", fragment="").geturl()
+    extensions = {"sni_hostname": parts.hostname}
+    async with client.stream("POST", pinned, content=body, headers=headers, extensions=extensions) as answer:
+        status = answer.status_code  # and nothing more: what they say is not read
+    return DeliveryOutcome(status, None if 200 <= status < 300 else f"the receiver answered {status}")
+
+
+def _send_mail(parcel: PendingDelivery, smtp: SmtpSettings | None, now: datetime) -> DeliveryOutcome:
+    if smtp is None:
+        return DeliveryOutcome(None, "This installation sends no e-mail.")
+    message = EmailMessage()
+    message["From"], message["To"] = smtp.sender, unquote(parcel.url.removeprefix("mailto:").partition("?")[0])
+    message["Subject"], message["Date"] = " ".join(parcel.about.split()), format_datetime(now)
+    message["Message-ID"] = f"<{parcel.id}@nav-eval>"
+    message["Auto-Submitted"] = "auto-generated"
+    message.set_content(_format_mail(parcel))
+    with _connect_smtp(smtp) as server:
+        server.send_message(message)
+    return DeliveryOutcome(250)
+
+
+def _format_mail(parcel: PendingDelivery) -> str:
+    facts = {key: text for key, text in parcel.body["data"].items() if text is not None}
+    lines = [parcel.about, "", *(f"{key}: {text}" for key, text in facts.items())]
+    return "\n".join([*lines, "", f"submission: {parcel.body.get('submission_id', '')}"])
+
+
+def _connect_smtp(smtp: SmtpSettings) -> smtplib.SMTP:
+    """A connection, logged in; never with a password in the clear."""
+    context = ssl.create_default_context()
+    if smtp.tls:
+        server: smtplib.SMTP = smtplib.SMTP_SSL(smtp.host, smtp.port, timeout=SECONDS, context=context)
+    else:
+        server = smtplib.SMTP(smtp.host, smtp.port, timeout=SECONDS)
+        server.ehlo()
+        if server.has_extn("starttls"):
+            server.starttls(context=context)
+        elif smtp.password is not None:
+            server.close()
+            raise OperatorError(f"{smtp.host} offers no encryption; the password was not sent.")
+    if smtp.user is not None and smtp.password is not None:
+        server.login(smtp.user, smtp.password)
+    return server
+
+
+def _record_outcome(session: Session, parcel: PendingDelivery, outcome: DeliveryOutcome) -> None:
+    if outcome.error is None:
+        webhooks.record_success(session, parcel.id, status=outcome.status or 200)
+    else:
+        log.info("delivery %s failed: %s", parcel.id, outcome.error)
+        webhooks.record_failure(session, parcel.id, error=outcome.error, status=outcome.status)

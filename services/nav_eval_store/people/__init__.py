@@ -1,0 +1,1 @@
+"""Who takes part: users, teams, and the tokens that they authenticate with."""

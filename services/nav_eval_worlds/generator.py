@@ -1,0 +1,148 @@
+"""Generated data: what a benchmark says how to make, and episodes for a folder of scenes.
+
+Two evaluations may start at once, and two benchmarks may share houses: each folder has a lock, whoever comes
+second waits and then finds everything there. A file appears under its name only when it is complete.
+"""
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nav_eval.config import load_benchmark
+from nav_eval.config.schema import BenchmarkConfig, GenerateConfig
+from nav_eval.dataset.formats.native import write_episodes
+from nav_eval.errors import ConfigError, DatasetError
+from nav_eval.generators import Say
+from nav_eval.scene.formats import SCENE_SUFFIXES
+from nav_eval.scene.model import Material, Scene, Texture
+from nav_eval.scene.semantics import get_semantics_path
+from nav_eval_worlds.episodes import generate_episodes, get_split_pool
+from nav_eval_worlds.houses import get_house_file, read_manifest, write_houses
+from nav_eval_worlds.houses.lighting import bake_colors
+from nav_eval_worlds.materials import Palette, get_finish_kind, make_finish
+from nav_eval_worlds.randomness import RandomStream
+
+SHELL = ("wall", "floor", "ceiling")
+LOCK = ".generating.lock"
+BASE_BENCHMARKS = {
+    "vln": "vln_base",
+    "lh_vln": "lh_vln_base",
+    "objectnav": "objectnav_base",
+    "imagenav": "imagenav_base",
+    "pointnav": "pointnav_base",
+    "localization": "sqa3d_localization_base",
+}
+
+
+class HouseGenerator:
+    """Our world generator: houses, and episodes in them."""
+
+    def generate(self, benchmark: BenchmarkConfig, *, cache: Path, say: Say) -> bool:
+        recipe, data_path = benchmark.dataset.generate, benchmark.dataset.data_path
+        if recipe is None or data_path is None:
+            raise ConfigError("A benchmark whose data is generated needs dataset.generate and dataset.data_path.")
+        file = Path(data_path)
+        with _lock_folder(file.parent):
+            if file.exists():  # somebody else was faster
+                return False
+            scenes = _ensure_houses(recipe, Path(benchmark.dataset.scene_path), say)
+            _write_episodes(benchmark, recipe, scenes, file=file, cache=cache, say=say)
+        return True
+
+    def vary_material(
+        self, material: Material, *, seed: int, number: int
+    ) -> tuple[Material, tuple[Texture, ...]] | None:
+        kind = get_finish_kind(material)
+        if not kind or material.name.partition("/")[0] not in SHELL:
+            return None
+        palette = Palette()
+        palette.material("shell", "surface", make_finish(kind, RandomStream(seed, "finish", number)))
+        return replace(palette.materials[0], name=material.name), tuple(palette.textures)
+
+    def bake_lighting(self, scene: Scene) -> NDArray[np.uint8]:
+        return bake_colors(scene)
+
+
+def load_base_benchmark(task: str, scenes: Path, *, benchmark: str | None = None) -> BenchmarkConfig:
+    """The rules that episodes of a task are generated under: the task's base benchmark, unless another is named."""
+    if task not in BASE_BENCHMARKS:
+        raise ConfigError(f"Episodes can be generated for {', '.join(BASE_BENCHMARKS)}, not for {task!r}.")
+    config = load_benchmark(benchmark or BASE_BENCHMARKS[task], overrides=["dataset.data_path=generated.json"])
+    if config.task.type != task:
+        raise ConfigError(f"The benchmark {benchmark} is for {config.task.type}, not for {task}.")
+    return config.model_copy(update={"dataset": config.dataset.model_copy(update={"scene_path": str(scenes)})})
+
+
+def list_scenes(folder: Path, split: str) -> list[str]:
+    """The scene ids of a folder that belong to a split.
+
+    Generated houses say in their manifest which split they are for; scenes without a manifest are for any.
+    """
+    manifest = read_manifest(folder)
+    if manifest is None:
+        found = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if _is_scene(path))
+    else:
+        found = [house.file for house in manifest.houses if house.split == get_split_pool(split)]
+    if not found:
+        what = f"{get_split_pool(split)} houses" if manifest else "scenes"
+        raise DatasetError(
+            f"There are no {what} in {folder}; make some with "
+            f"`nav-eval scenes generate --split {get_split_pool(split)} --out {folder}`."
+        )
+    return found
+
+
+def _is_scene(path: Path) -> bool:
+    """Not the annotation of a scene, and of two files of one scene the smaller one, as HM3D has them."""
+    is_one = path.suffix in SCENE_SUFFIXES and ".semantic." not in path.name
+    return is_one and (path.name.endswith(".basis.glb") or not path.with_suffix(".basis.glb").exists())
+
+
+def _ensure_houses(recipe: GenerateConfig, folder: Path, say: Say) -> list[str]:
+    """The scene ids of the recipe's houses; those that are missing are made."""
+    pool = get_split_pool(recipe.split)
+    names = [get_house_file(seed, pool) for seed in range(recipe.seed, recipe.seed + recipe.houses)]
+    with _lock_folder(folder):
+        for seed, name in enumerate(names, start=recipe.seed):
+            if not ((folder / name).exists() and get_semantics_path(folder / name).exists()):
+                say(f"Generating house {name}")
+                list(write_houses(folder, count=1, seed=seed, split=pool))
+    return names
+
+
+def _write_episodes(
+    benchmark: BenchmarkConfig, recipe: GenerateConfig, scenes: list[str], *, file: Path, cache: Path, say: Say
+) -> None:
+    episodes = generate_episodes(
+        benchmark,
+        scenes,
+        count=recipe.episodes,
+        seed=recipe.seed,
+        split=recipe.split,
+        subtasks=recipe.subtasks,
+        cache=cache,
+        say=lambda text: say(f"Generating {text}"),
+    )
+    write_episodes(file, episodes)
+    say(f"Wrote {len(episodes)} episodes to {file}")
+
+
+@contextmanager
+def _lock_folder(folder: Path) -> Iterator[None]:
+    """Alone in a folder. The kernel frees the lock of a process that dies."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = (folder / LOCK).open("a")
+    except OSError as error:
+        raise DatasetError(
+            f"Cannot generate data in {folder}: {error.strerror or error}. Set dataset.data_path and "
+            "dataset.scene_path to folders that can be written."
+        ) from error
+    with handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,164 @@
+"""What the generator knows about English and about things: which can be carried, which others can be put on,
+which words may mean the same. Words that are not listed are still understood: they are neither carried nor put on.
+"""
+
+import re
+from collections.abc import Iterable
+
+from nav_eval.dataset.episode import Instruction
+from nav_eval.scene.model import SceneObject
+
+#: parts of the building, and things that nobody is sent to
+NO_TARGET = frozenset(
+    {
+        "", "beam", "ceiling", "ceiling lamp", "curtain", "door", "door frame", "doorframe", "doorway", "floor",
+        "floor mat", "frame", "object", "objects", "pillar", "railing", "range hood", "remove", "roof", "rug",
+        "stair", "staircase", "stairs", "toilet paper", "unknown", "void", "wall", "window", "window frame",
+    }
+)  # fmt: skip
+
+PORTABLE = frozenset(
+    {
+        "backpack", "bag", "ball", "basket", "book", "books", "bottle", "bowl", "box", "candle", "clothes", "cup",
+        "cushion", "doll", "folded clothes", "folded towels", "hat", "jar", "kettle", "keyboard", "laptop", "mug",
+        "phone", "pillow", "plate", "pot", "radio", "shoes", "soap", "storage box", "teddy bear", "toaster",
+        "toolbox", "towel", "toy", "toy car", "vase",
+    }
+)  # fmt: skip
+
+#: things that others are put on
+SURFACES = frozenset(
+    {
+        "armchair", "bed", "bench", "chair", "chest", "coffee table", "console table", "couch", "counter", "desk",
+        "dining table", "dresser", "kitchen counter", "kitchen island", "nightstand", "ottoman", "piano", "shelf",
+        "side table", "sofa", "table", "tv stand", "workbench",
+    }
+)  # fmt: skip
+
+#: surfaces to sit or lie on: nobody puts a kettle there
+SEATS = frozenset({"armchair", "bed", "bench", "chair", "couch", "ottoman", "sofa"})
+#: what one does put there
+SOFT = frozenset(
+    {
+        "backpack", "bag", "book", "books", "clothes", "cushion", "doll", "folded clothes", "folded towels", "hat",
+        "laptop", "pillow", "teddy bear", "towel", "toy",
+    }
+)  # fmt: skip
+
+#: places that a thing stands in front of or beside; good for finding the way
+LANDMARKS = SURFACES | {
+    "bathtub", "bicycle", "bookshelf", "cabinet", "car", "coat rack", "dishwasher", "dryer", "fireplace",
+    "floor lamp", "kitchen cabinet", "mirror", "office chair", "plant", "pouf", "radiator", "refrigerator",
+    "shower", "sink", "stool", "stove", "toilet", "trash can", "tv", "umbrella stand", "wardrobe",
+    "washing machine",
+}  # fmt: skip
+
+#: a thing stands on their boards, though below their top
+SHELVES = frozenset({"bookshelf", "shelf", "storage rack", "cabinet", "wardrobe"})
+
+#: the colour of their largest part is not the colour that a person would name
+COLOURLESS = frozenset({"mirror", "painting", "picture", "plant", "potted plant", "tv", "window", "sink"})
+
+_PLURALS = frozenset(
+    {"books", "building blocks", "clothes", "curtains", "folded clothes", "folded towels", "shoes", "stairs", "tyres"}
+)
+
+#: words that may be taken for each other
+_SAME = (
+    {"painting", "picture", "photo"},
+    {"sofa", "couch"},
+    {"cushion", "pillow"},
+    {"trash can", "trashcan", "bin"},
+    {"cup", "mug"},
+    {"plant", "potted plant"},
+    {"tv", "television"},
+    {"chest", "box"},
+    {"clothes", "folded clothes"},
+    {"towel", "folded towels"},
+    {"jar", "vase"},
+)
+
+
+def get_noun(thing: SceneObject) -> str:
+    """What a person would call it; a sentence says the room anyway, so a kitchen sink is a sink."""
+    if thing.name is None or thing.name in (f"kitchen {thing.category}", f"bathroom {thing.category}"):
+        return thing.category
+    return thing.name
+
+
+def is_target(thing: SceneObject) -> bool:
+    return thing.category not in NO_TARGET
+
+
+def is_portable(thing: SceneObject) -> bool:
+    """A hand can carry it: a known word, and not larger than such things are."""
+    return bool({thing.category, get_noun(thing)} & PORTABLE) and max(thing.size) < 0.8
+
+
+def is_surface(thing: SceneObject) -> bool:
+    return thing.category in SURFACES
+
+
+def can_be_put_on(thing: SceneObject, surface: SceneObject) -> bool:
+    """Whether it is a sensible thing to ask for."""
+    return surface.category not in SEATS or bool({thing.category, get_noun(thing)} & SOFT)
+
+
+def is_landmark(thing: SceneObject) -> bool:
+    return thing.category in LANDMARKS and max(thing.size) >= 0.4
+
+
+def is_plural(noun: str) -> bool:
+    return noun in _PLURALS
+
+
+def get_pronoun(noun: str) -> str:
+    return "them" if is_plural(noun) else "it"
+
+
+def to_plural(noun: str) -> str:
+    """`bedrooms`, `shelves`, `boxes`, `dresses`."""
+    if is_plural(noun):
+        return noun
+    if noun.endswith("shelf"):
+        return noun.removesuffix("f") + "ves"
+    if noun.endswith(("s", "x", "ch", "sh")):
+        return noun + "es"
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return noun.removesuffix("y") + "ies"
+    return noun + "s"
+
+
+def join_words(parts: Iterable[str], *, word: str = "and") -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *head, last = parts
+    return f"{', '.join(head)} {word} {last}" if head else last
+
+
+def to_sentence(text: str) -> str:
+    """With a capital letter and an end."""
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
+def to_instruction(text: str) -> Instruction:
+    """A text as an agent gets it."""
+    tokens = tuple(re.findall(r"[a-z0-9']+|[.,;:?!]", text.lower()))
+    return Instruction(text=text, tokens=tokens, language="en")
+
+
+def can_be_called(noun: str, thing: SceneObject) -> bool:
+    """Whether somebody who hears the noun might think of this thing: "cabinet" may be the shoe cabinet."""
+    heard = {_to_singular(noun)}.union(*(group for group in _SAME if noun in group))
+    known = {_to_singular(word) for word in (thing.category, get_noun(thing))}
+    return any(word == own or own.endswith(word) for word in heard for own in known)
+
+
+def can_be_coloured(colour: str, thing: SceneObject) -> bool:
+    """Whether somebody who hears the colour might accept this thing: dark green is green, green is not dark green."""
+    own = thing.attributes.get("colour")
+    return own is None or own == colour or (" " not in colour and own.endswith(f" {colour}"))
+
+
+def _to_singular(noun: str) -> str:
+    return noun.removesuffix("s") if noun.endswith("s") and not noun.endswith("ss") else noun

@@ -1,0 +1,61 @@
+"""The same actions give the same bits in every process, and on every kind of processor."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from support.paths import TESTS
+
+WORLDS = TESTS / "unit/scene/navigation"
+
+WALK = """
+import hashlib
+import numpy as np
+from navigation_worlds import Box, room
+from nav_eval.records.geometry import Pose, make_yaw_rotation
+from nav_eval.scene.navigation import AgentShape, build_navigation
+from nav_eval.simulator.motion import DiscreteMotion, make_standard_actions
+
+geometry, _ = room(8, 6, Box(-1, 0.5, 0.4, 0.7, 31), Box(1.5, -1, 0.6, 0.2, -12), turn=17)
+mesh = build_navigation(geometry, AgentShape(radius=0.18))
+motion = DiscreteMotion(mesh, make_standard_actions(turn_angle=15))
+state = motion.start(Pose(mesh.random_navigable_point(1), make_yaw_rotation(0.75)))
+field = mesh.distance_field([mesh.random_navigable_point(2), mesh.random_navigable_point(3)])
+digest = hashlib.sha256()
+for array in mesh.surface[1:]:
+    digest.update(array.tobytes())
+rng = np.random.default_rng(4)
+for action in rng.choice(["move_forward", "move_forward", "turn_left", "turn_right"], 3000):
+    state = motion.apply(state, str(action))
+    digest.update(np.array([*state.position, *state.rotation, field.distance(state.position)]).tobytes())
+    digest.update(bytes([state.collided]))
+print(digest.hexdigest(), state.collisions)
+"""
+
+
+def run(**environment):
+    result = subprocess.run(
+        [sys.executable, "-c", WALK],
+        env=os.environ | {"PYTHONPATH": str(WORLDS)} | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=600,
+    )
+    return result.stdout.split()
+
+
+@pytest.mark.integration
+def test_two_processes_walk_the_same_bits():
+    first, second = run(PYTHONHASHSEED="1"), run(PYTHONHASHSEED="2")
+    assert first == second
+    assert int(first[1]) > 50  # walls were met
+
+
+@pytest.mark.integration
+@pytest.mark.slow
+def test_another_processor_walks_the_same_bits(tmp_path):
+    plain = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": str(tmp_path)}
+    assert run(**plain) == run()
