@@ -19,9 +19,10 @@ from nav_eval.config import BenchmarkConfig, load_benchmark
 from nav_eval.dataset.episode import Episode, Goal, Instruction, PrivateEpisode, PublicEpisode, Subtask
 from nav_eval.dataset.formats.native import write_episodes
 from nav_eval.evaluation.episodes import EpisodeManager, load_episodes
-from nav_eval.evaluation.executor import EpisodeExecutor, make_task_interface
+from nav_eval.evaluation.executor import EpisodeExecutor
 from nav_eval.evaluation.run_folder import RunFolder
 from nav_eval.evaluation.runner import ParallelExecutor
+from nav_eval.evaluation.task_interface import make_task_interface
 from nav_eval.evaluation.verification import VerificationReport, verify
 from nav_eval.orchestrator import EvaluationOrchestrator
 from nav_eval.records.geometry import Pose

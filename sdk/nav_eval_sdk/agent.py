@@ -11,6 +11,8 @@ from typing import Any, Union
 
 import numpy as np
 
+from nav_eval_sdk.geometry import Body, Camera, Motion
+
 Array = np.ndarray[Any, Any]
 
 
@@ -21,6 +23,7 @@ class SensorSpec:
     kind: str  #: rgb, depth, semantic, gps, …
     dtype: str  #: of the array; "text" for sensors that are words
     shape: tuple[int, ...] = ()  #: 0 stands for an extent that differs from episode to episode
+    camera: Camera | None = None  #: lens and place, of cameras; None also where the evaluator is older
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,13 @@ class Task:
     max_steps: int = 0  #: actions per episode, stops included; 0 means no limit
     reset_seconds: float = 0.0  #: the time for one `reset`; 0 means not told
     action_seconds: float = 0.0  #: the time for one `act`
+    episode_seconds: float = 0.0  #: of wall clock for the whole episode
+    motions: Mapping[str, Motion] = field(default_factory=dict)
+    """By action: what it does to the body. Those that only say something, such as `stop`, have none."""
+    control_rate_hz: float = 0.0  #: actions per simulated second; 0 where they take no time
+    stop_meaning: str = "unspecified"  #: ends_episode, closes_subtask, or none
+    success_metres: float = 0.0  #: a success is a stop closer than this; 0 means not told
+    body: Body | None = None
 
 
 @dataclass(frozen=True)

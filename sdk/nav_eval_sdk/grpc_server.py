@@ -15,6 +15,7 @@ from nav_eval_sdk._generated import health_pb2
 from nav_eval_sdk.agent import Action, Array, Description, Episode, Observation, Outcome, SensorSpec, Task
 from nav_eval_sdk.arrays import SharedMemory, SharedMemoryCache, decode_image, decode_raw
 from nav_eval_sdk.errors import AgentError, BadRequest, SdkError
+from nav_eval_sdk.geometry import Body, Camera, DepthRange, Motion
 from nav_eval_sdk.host import Host
 
 PROTOCOL_VERSION = 1
@@ -24,6 +25,12 @@ _END_STATUSES: dict[int, str] = {
     pb.END_STATUS_FAILED: "failed",
     pb.END_STATUS_CANCELLED: "cancelled",
     pb.END_STATUS_TIMEOUT: "timeout",
+}
+
+_STOP_MEANINGS: dict[int, str] = {
+    pb.STOP_MEANING_ENDS_EPISODE: "ends_episode",
+    pb.STOP_MEANING_CLOSES_SUBTASK: "closes_subtask",
+    pb.STOP_MEANING_NONE: "none",
 }
 
 
@@ -48,7 +55,7 @@ def encode_description(description: Description, *, proof: bytes) -> pb.Describe
 def decode_task(message: pb.Task) -> Task:
     return Task(
         name=message.name,
-        sensors={sensor.name: SensorSpec(sensor.kind, sensor.dtype, tuple(sensor.shape)) for sensor in message.sensors},
+        sensors={sensor.name: _decode_sensor(sensor) for sensor in message.sensors},
         actions={
             action.name: {name: (bounds.low, bounds.high) for name, bounds in action.arguments.items()}
             for action in message.actions
@@ -56,6 +63,51 @@ def decode_task(message: pb.Task) -> Task:
         max_steps=message.max_steps,
         reset_seconds=message.reset_seconds,
         action_seconds=message.action_seconds,
+        episode_seconds=message.episode_seconds,
+        motions={
+            action.name: Motion(
+                motion.forward_metres,
+                left_degrees=motion.left_degrees,
+                up_degrees=motion.up_degrees,
+                seconds=motion.seconds,
+            )
+            for action in message.actions
+            if action.HasField("motion")
+            for motion in (action.motion,)
+        },
+        control_rate_hz=message.control_rate_hz,
+        stop_meaning=_STOP_MEANINGS.get(message.stop_meaning, "unspecified"),
+        success_metres=message.success_metres,
+        body=_decode_body(message.body) if message.HasField("body") else None,
+    )
+
+
+def _decode_sensor(sensor: pb.Sensor) -> SensorSpec:
+    camera = _decode_camera(sensor.camera) if sensor.HasField("camera") else None
+    return SensorSpec(sensor.kind, sensor.dtype, tuple(sensor.shape), camera)
+
+
+def _decode_camera(message: pb.Camera) -> Camera:
+    lens, depth = message.intrinsics, message.depth
+    return Camera(
+        width=message.width,
+        height=message.height,
+        hfov_degrees=message.hfov_degrees,
+        fx=lens.fx,
+        fy=lens.fy,
+        cx=lens.cx,
+        cy=lens.cy,
+        position=tuple(message.pose.position),
+        rotation=tuple(message.pose.rotation),
+        near=message.near,
+        far=message.far,
+        depth=DepthRange(depth.min, depth.max, depth.normalized) if message.HasField("depth") else None,
+    )
+
+
+def _decode_body(message: pb.Body) -> Body:
+    return Body(
+        radius=message.radius, height=message.height, slides=message.slides, max_tilt_degrees=message.max_tilt_degrees
     )
 
 

@@ -16,12 +16,14 @@ import numpy as np
 from nav_eval_sdk.agent import Action, Array, Description, Episode, Observation, Outcome, SensorSpec, Task
 from nav_eval_sdk.arrays import decode_image, decode_raw, encode_png
 from nav_eval_sdk.errors import BadRequest, MissingExtra
+from nav_eval_sdk.geometry import Body, Motion, decode_camera, encode_camera
 
 Document = dict[str, Any]
 
 JSON = "application/json"
 MSGPACK = "application/msgpack"
 
+_MOTION = ("forward_metres", "left_degrees", "up_degrees", "seconds")  #: what of a motion we know
 _STATUSES = {"success": "completed", "timeout": "timeout", "error": "failed"}
 
 
@@ -94,7 +96,12 @@ def decode_task(document: Document) -> Task:
     return Task(
         name=str(document.get("name", "")),
         sensors={
-            name: SensorSpec(str(spec["kind"]), str(spec["dtype"]), tuple(spec["shape"]))
+            name: SensorSpec(
+                str(spec["kind"]),
+                str(spec["dtype"]),
+                tuple(spec["shape"]),
+                decode_camera(spec["camera"]) if spec.get("camera") else None,
+            )
             for name, spec in document.get("sensors", {}).items()
         },
         actions={
@@ -104,6 +111,25 @@ def decode_task(document: Document) -> Task:
         max_steps=int(document.get("max_steps", 0)),
         reset_seconds=float(document.get("reset_seconds", 0.0)),
         action_seconds=float(document.get("action_seconds", 0.0)),
+        episode_seconds=float(document.get("episode_seconds", 0.0)),
+        motions={
+            name: Motion(**{key: float(value) for key, value in spec["motion"].items() if key in _MOTION})
+            for name, spec in document.get("actions", {}).items()
+            if spec.get("motion")
+        },
+        control_rate_hz=float(document.get("control_rate_hz", 0.0)),
+        stop_meaning=str(document.get("stop_meaning", "unspecified")),
+        success_metres=float(document.get("success_metres", 0.0)),
+        body=_decode_body(document["body"]) if document.get("body") else None,
+    )
+
+
+def _decode_body(document: Document) -> Body:
+    return Body(
+        radius=float(document.get("radius", 0.0)),
+        height=float(document.get("height", 0.0)),
+        slides=bool(document.get("slides", False)),
+        max_tilt_degrees=float(document.get("max_tilt_degrees", 0.0)),
     )
 
 
@@ -131,7 +157,12 @@ def encode_task(task: Task) -> Document:
     return {
         "name": task.name,
         "sensors": {
-            name: {"kind": spec.kind, "dtype": spec.dtype, "shape": list(spec.shape)}
+            name: {
+                "kind": spec.kind,
+                "dtype": spec.dtype,
+                "shape": list(spec.shape),
+                **({} if spec.camera is None else {"camera": encode_camera(spec.camera)}),
+            }
             for name, spec in task.sensors.items()
         },
         "actions": {

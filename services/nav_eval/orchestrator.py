@@ -7,7 +7,7 @@ from nav_eval.agents.messages import AgentDescription
 from nav_eval.config.schema import BenchmarkConfig
 from nav_eval.dataset.loader import TaskDataset
 from nav_eval.evaluation.episodes import EpisodeManager, load_episodes
-from nav_eval.evaluation.executor import make_task_interface, open_agent
+from nav_eval.evaluation.executor import open_agent
 from nav_eval.evaluation.report import Report
 from nav_eval.evaluation.run_folder import RunFolder
 from nav_eval.evaluation.runner import (
@@ -18,6 +18,7 @@ from nav_eval.evaluation.runner import (
     ParallelExecutor,
     RunCallbacks,
 )
+from nav_eval.evaluation.task_interface import make_task_interface
 from nav_eval.evaluation.trajectories import record_trajectories
 from nav_eval.generators import ensure_generated
 from nav_eval.replay.drawings import check_video_output, write_illustrations

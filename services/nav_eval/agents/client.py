@@ -243,12 +243,12 @@ class AgentClient(ABC):
         """The task with what the agent wants of it: render this."""
         return self._get_description()[0]
 
-    def open_episode(self, episode: PublicEpisode) -> EpisodeSession:
-        """Start an episode; returns when the agent is ready to act."""
+    def open_episode(self, episode: PublicEpisode, *, task: TaskInterface | None = None) -> EpisodeSession:
+        """Start an episode; returns when the agent is ready to act. `task` is given where it is not the usual one."""
         if not isinstance(episode, PublicEpisode):
             raise TypeError(f"An agent may see a PublicEpisode only, not a {type(episode).__name__}.")
-        task, description = self._get_description()
-        return self._open(episode, task=task, description=description)
+        usual, description = self._get_description()
+        return self._open(episode, task=task or usual, description=description)
 
     @abstractmethod
     def health_check(self) -> AgentHealth:

@@ -8,7 +8,7 @@ A `Codec` writes documents down: JSON for everyone, msgpack for pictures.
 
 import base64
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
@@ -21,6 +21,7 @@ from nav_eval.agents.messages import (
     MAX_EPISODES,
     MAX_POSES,
     Action,
+    ActionSpec,
     AgentDescription,
     Array,
     Encoding,
@@ -34,6 +35,7 @@ from nav_eval.agents.messages import (
     shorten,
 )
 from nav_eval.dataset.episode import PublicEpisode
+from nav_eval.sensors import CameraSpec
 
 Document: TypeAlias = dict[str, Any]
 Form: TypeAlias = Literal["plain", "tensor"]
@@ -88,13 +90,48 @@ def encode_task(task: TaskInterface, settings: ClientSettings) -> Document:
     return {
         "name": task.name,
         "sensors": {
-            name: {"kind": spec.kind, "dtype": spec.dtype, "shape": list(spec.shape)}
+            name: {"kind": spec.kind, "dtype": spec.dtype, "shape": list(spec.shape), **_encode_camera(spec.camera)}
             for name, spec in task.sensors.items()
         },
-        "actions": {name: {"arguments": dict(spec.arguments)} for name, spec in task.actions.items()},
+        "actions": {name: _encode_action_spec(spec) for name, spec in task.actions.items()},
         "max_steps": task.max_steps,
         "reset_seconds": settings.reset_timeout,
         "action_seconds": settings.action_timeout,
+        "episode_seconds": settings.episode_timeout or 0.0,
+        "control_rate_hz": task.control_rate_hz,
+        "stop_meaning": task.stop_meaning.value,
+        "success_metres": task.success_metres,
+        **({} if task.body is None else {"body": asdict(task.body)}),
+    }
+
+
+def _encode_action_spec(spec: ActionSpec) -> Document:
+    motion = {} if spec.motion is None else {"motion": asdict(spec.motion)}
+    return {"arguments": dict(spec.arguments), **motion}
+
+
+def _encode_camera(camera: CameraSpec | None) -> Document:
+    """The same numbers as in agent.proto; nothing for sensors that are no cameras."""
+    if camera is None:
+        return {}
+    focal_length, (cx, cy) = camera.focal_length, camera.principal_point
+    lens = {"fx": focal_length, "fy": focal_length, "cx": cx, "cy": cy, "pixel_centers": "half"}
+    depth = camera.depth
+    return {
+        "camera": {
+            "width": camera.width,
+            "height": camera.height,
+            "hfov_degrees": camera.hfov,
+            "intrinsics": lens,
+            "pose": {"position": list(camera.pose.position), "rotation": list(camera.pose.rotation)},
+            "near": camera.near,
+            "far": camera.far,
+            **(
+                {}
+                if depth is None
+                else {"depth": {"min": depth.minimum, "max": depth.maximum, "normalized": depth.normalized}}
+            ),
+        }
     }
 
 

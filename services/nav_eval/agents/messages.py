@@ -9,7 +9,7 @@ finite arguments, real poses.
 import difflib
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, TypeAlias
 
@@ -25,10 +25,40 @@ DTYPES = frozenset(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class MotionSpec:
+    """What one action does to the body, walls aside."""
+
+    forward_metres: float = 0.0
+    left_degrees: float = 0.0  #: negative to the right
+    up_degrees: float = 0.0  #: negative down
+    seconds: float = 0.0  #: simulated, that a velocity is held
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ActionSpec:
     """One action of the task."""
 
     arguments: Mapping[str, tuple[float, float]] = field(default_factory=dict)  #: which it takes, between which values
+    motion: MotionSpec | None = None  #: what it does when no argument says otherwise
+
+
+class StopMeaning(StrEnum):
+    """What `stop` says in a task."""
+
+    UNSPECIFIED = "unspecified"  #: a plug-in's task that does not say
+    ENDS_EPISODE = "ends_episode"  #: "I have arrived": the episode ends here
+    CLOSES_SUBTASK = "closes_subtask"  #: "I have done this part"; after the last one the episode ends
+    NONE = "none"  #: there is none: the episode ends with an answer
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BodySpec:
+    """What moves, as collisions see it: an upright cylinder whose origin is in the middle of its foot."""
+
+    radius: float  #: metres
+    height: float  #: metres
+    slides: bool  #: along a wall, instead of stopping at it
+    max_tilt_degrees: float  #: that looking up and down may add up to
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,11 +69,14 @@ class TaskInterface:
     sensors: Mapping[str, SensorSpec]
     actions: Mapping[str, ActionSpec]
     max_steps: int = 0  #: actions per episode; 0 means no limit
+    stop_meaning: StopMeaning = StopMeaning.UNSPECIFIED
+    success_metres: float = 0.0  #: a success is a stop closer than this; 0 means not told
+    control_rate_hz: float = 0.0  #: actions per simulated second; 0: they take no time
+    body: BodySpec | None = None  #: tasks without motion have none
 
     def only(self, names: frozenset[str]) -> "TaskInterface":
         """The same task with these sensors alone."""
-        kept = {name: spec for name, spec in self.sensors.items() if name in names}
-        return TaskInterface(name=self.name, sensors=kept, actions=self.actions, max_steps=self.max_steps)
+        return replace(self, sensors={name: spec for name, spec in self.sensors.items() if name in names})
 
 
 PROTOCOL_VERSION = 1

@@ -1,6 +1,7 @@
 """Our types as messages of agent.proto, and back."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import Literal
 
 import numpy as np
@@ -17,12 +18,14 @@ from nav_eval.agents.messages import (
     MAX_POSES,
     PROTOCOL_VERSION,
     Action,
+    ActionSpec,
     AgentDescription,
     Array,
     Encoding,
     EndStatus,
     EpisodeEnd,
     Observation,
+    StopMeaning,
     TaskInterface,
     check_count,
     check_versions,
@@ -31,6 +34,7 @@ from nav_eval.agents.messages import (
 )
 from nav_eval.agents.shared_memory import Ring, Slot
 from nav_eval.dataset.episode import PublicEpisode
+from nav_eval.sensors import CameraSpec
 
 _ENCODINGS: dict[int, Encoding] = {
     pb.ENCODING_RAW: Encoding.RAW,
@@ -44,6 +48,13 @@ _END_STATUSES = {
     EndStatus.FAILED: pb.END_STATUS_FAILED,
     EndStatus.TIMEOUT: pb.END_STATUS_TIMEOUT,
     EndStatus.CANCELLED: pb.END_STATUS_CANCELLED,
+}
+
+_STOP_MEANINGS = {
+    StopMeaning.UNSPECIFIED: pb.STOP_MEANING_UNSPECIFIED,
+    StopMeaning.ENDS_EPISODE: pb.STOP_MEANING_ENDS_EPISODE,
+    StopMeaning.CLOSES_SUBTASK: pb.STOP_MEANING_CLOSES_SUBTASK,
+    StopMeaning.NONE: pb.STOP_MEANING_NONE,
 }
 
 
@@ -98,18 +109,46 @@ def encode_task(task: TaskInterface, settings: ClientSettings) -> pb.Task:
     return pb.Task(
         name=task.name,
         sensors=[
-            pb.Sensor(name=name, kind=spec.kind, dtype=spec.dtype, shape=spec.shape)
+            pb.Sensor(name=name, kind=spec.kind, dtype=spec.dtype, shape=spec.shape, camera=_encode_camera(spec.camera))
             for name, spec in task.sensors.items()
         ],
-        actions=[
-            pb.ActionSpec(
-                name=name, arguments={key: pb.Range(low=low, high=high) for key, (low, high) in spec.arguments.items()}
-            )
-            for name, spec in task.actions.items()
-        ],
+        actions=[_encode_action_spec(name, spec) for name, spec in task.actions.items()],
         max_steps=task.max_steps,
         reset_seconds=settings.reset_timeout,
         action_seconds=settings.action_timeout,
+        episode_seconds=settings.episode_timeout or 0.0,
+        control_rate_hz=task.control_rate_hz,
+        stop_meaning=_STOP_MEANINGS[task.stop_meaning],
+        success_metres=task.success_metres,
+        body=None if task.body is None else pb.Body(**asdict(task.body)),
+    )
+
+
+def _encode_action_spec(name: str, spec: ActionSpec) -> pb.ActionSpec:
+    return pb.ActionSpec(
+        name=name,
+        arguments={key: pb.Range(low=low, high=high) for key, (low, high) in spec.arguments.items()},
+        motion=None if spec.motion is None else pb.Motion(**asdict(spec.motion)),
+    )
+
+
+def _encode_camera(camera: CameraSpec | None) -> pb.Camera | None:
+    if camera is None:
+        return None
+    focal_length, (cx, cy) = camera.focal_length, camera.principal_point
+    centers = pb.PIXEL_CENTERS_AT_HALF
+    depth = camera.depth
+    return pb.Camera(
+        width=camera.width,
+        height=camera.height,
+        hfov_degrees=camera.hfov,
+        intrinsics=pb.Intrinsics(fx=focal_length, fy=focal_length, cx=cx, cy=cy, pixel_centers=centers),
+        pose=pb.Pose(position=camera.pose.position, rotation=camera.pose.rotation),
+        near=camera.near,
+        far=camera.far,
+        depth=None
+        if depth is None
+        else pb.DepthRange(min=depth.minimum, max=depth.maximum, normalized=depth.normalized),
     )
 
 

@@ -7,11 +7,11 @@ Pictures are drawn where the agent reads them: the session offers its buffers (t
 next request names), and the renderer writes into those. Only the first picture of an episode is copied there,
 because it is drawn before the agent is asked to begin.
 
-`make_task_interface` says what a benchmark offers to agents, `open_agent` connects the one of a run.
+`open_agent` connects the agent of a run.
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -22,16 +22,14 @@ from nav_eval.agents.client import AgentClient, ClientSettings, EpisodeSession
 from nav_eval.agents.failures import EpisodeFailure, ProtocolError, get_cause
 from nav_eval.agents.local_client import LocalAgentClient
 from nav_eval.agents.messages import (
-    ANSWER,
     Action,
-    ActionSpec,
     Array,
     EndStatus,
     EpisodeEnd,
     Observation,
     TaskInterface,
 )
-from nav_eval.config.schema import AgentServiceConfig, BenchmarkConfig, TaskConfig
+from nav_eval.config.schema import AgentServiceConfig, BenchmarkConfig
 from nav_eval.dataset.episode import Episode
 from nav_eval.dataset.loader import TaskDataset
 from nav_eval.errors import NavEvalError, RecordError
@@ -39,19 +37,31 @@ from nav_eval.play import EpisodePlay
 from nav_eval.records.results import Cause, EpisodeResult, EpisodeStatus
 from nav_eval.sensors import TextValue
 from nav_eval.simulator.base import Simulator
-from nav_eval.simulator.motion import VELOCITY_CONTROL, ActionRefused
-from nav_eval.tasks import TASKS, Task
+from nav_eval.simulator.motion import ActionRefused
+from nav_eval.tasks import Task
 
 
 class EpisodeExecutor:
     """Plays episodes, one after the other, with one simulator and one agent."""
 
-    def __init__(self, *, task: Task, simulator: Simulator, client: AgentClient, wants_between: bool = False) -> None:
-        """`client` has described itself; `wants_between` is what it said about replies of several actions."""
+    def __init__(
+        self,
+        *,
+        task: Task,
+        simulator: Simulator,
+        client: AgentClient,
+        wants_between: bool = False,
+        describe_task: Callable[[str | None], TaskInterface] | None = None,
+    ) -> None:
+        """`client` has described itself; `wants_between` is what it said about replies of several actions.
+
+        `describe_task` says what the task looks like for an episode's robot, where robots differ.
+        """
         self._task = task
         self._simulator = simulator
         self._client = client
         self._wants_between = wants_between
+        self._describe_task = describe_task
 
     def run(self, episode: Episode) -> EpisodeResult:
         """The result of one episode, whatever happens in it."""
@@ -68,13 +78,18 @@ class EpisodeExecutor:
         """Play until the task says that it is over; returns what went wrong, if anything."""
         try:
             with clock.measure("agent"):
-                session = self._client.open_episode(play.episode.public)
+                session = self._client.open_episode(play.episode.public, task=self._get_task(play.episode))
         except EpisodeFailure as refused:
             return refused
         dialogue = _Dialogue(play, session, clock, wants_between=self._wants_between)
         failure = dialogue.run()
         session.end(_make_end(failure, play.progress.steps))
         return failure
+
+    def _get_task(self, episode: Episode) -> TaskInterface | None:
+        """What the agent is told about this episode's robot; None for what it was told in the beginning."""
+        robot = episode.private.robot
+        return None if robot is None or self._describe_task is None else self._describe_task(robot)
 
 
 class _Dialogue:
@@ -218,16 +233,6 @@ def _count_words(episode: Episode) -> int | None:
     return None if episode.instruction is None else len(episode.instruction.text.split())
 
 
-def make_task_interface(benchmark: BenchmarkConfig, *, robot: str | None = None) -> TaskInterface:
-    """The task as an agent is told about it."""
-    return TaskInterface(
-        name=benchmark.task.type,
-        sensors={name: sensor.spec for name, sensor in benchmark.sensors(robot).items()},
-        actions=_list_actions(benchmark.task),
-        max_steps=benchmark.evaluation.max_steps,
-    )
-
-
 def make_client_settings(benchmark: BenchmarkConfig) -> ClientSettings:
     """How patient a benchmark is."""
     evaluation, service = benchmark.evaluation, benchmark.agent_service or AgentServiceConfig()
@@ -241,19 +246,6 @@ def make_client_settings(benchmark: BenchmarkConfig) -> ClientSettings:
         heartbeat_timeout=service.heartbeat_timeout,
         max_reply_bytes=service.max_message_mb << 20,
     )
-
-
-def _list_actions(task: TaskConfig) -> Mapping[str, ActionSpec]:
-    if not TASKS.get(task.type).uses_motion:
-        return {ANSWER: ActionSpec()}
-    specs = {}
-    for action in task.actions:
-        bounds: Mapping[str, tuple[float, float]] = action.bounds if task.allow_action_args else {}
-        if action.name == VELOCITY_CONTROL:
-            fastest, quickest = action.params["max_linear_speed"], action.params["max_angular_speed"]
-            bounds = {"linear_velocity": (-fastest, fastest), "angular_velocity": (-quickest, quickest)}
-        specs[action.name] = ActionSpec(arguments=bounds)
-    return specs
 
 
 BASELINE = "baseline:"

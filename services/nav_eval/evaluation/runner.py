@@ -24,16 +24,17 @@ import msgspec
 
 from nav_eval.agents.client import AgentClient
 from nav_eval.agents.failures import InfrastructureFailure
-from nav_eval.agents.messages import AgentDescription
+from nav_eval.agents.messages import AgentDescription, TaskInterface
 from nav_eval.config.schema import BenchmarkConfig
 from nav_eval.dataset.episode import Episode
 from nav_eval.dataset.loader import TaskDataset
 from nav_eval.errors import NavEvalError, RecordError
 from nav_eval.evaluation.aggregation import MetricsAggregator
 from nav_eval.evaluation.episodes import EpisodeManager, load_episodes
-from nav_eval.evaluation.executor import EpisodeExecutor, make_task_interface, open_agent
+from nav_eval.evaluation.executor import EpisodeExecutor, open_agent
 from nav_eval.evaluation.report import Report, ReportHeader
 from nav_eval.evaluation.run_folder import REPORT_FILE, RunFolder, RunManifest, make_manifest
+from nav_eval.evaluation.task_interface import make_task_interface
 from nav_eval.metrics import METRICS
 from nav_eval.records.results import EpisodeResult, ResultWriter, encode_result
 from nav_eval.simulator.base import SimulatorSetup, open_simulator
@@ -68,6 +69,11 @@ class ConcurrentExecutor:
         for player in players:
             player.result()
 
+    def _describe_task(self, robot: str | None) -> TaskInterface:
+        """The task for one robot: others may carry their cameras elsewhere."""
+        interface = make_task_interface(self._setup.benchmark, robot=robot)
+        return self._description.keep_wanted(interface)
+
     def _play_in_thread(self, next_episode: NextEpisode, emit: Emit) -> None:
         benchmark = self._setup.benchmark
         with open_simulator(self._setup) as simulator:
@@ -76,6 +82,7 @@ class ConcurrentExecutor:
                 simulator=simulator,
                 client=self._client,
                 wants_between=self._description.wants_between,
+                describe_task=self._describe_task,
             )
             while (episode := next_episode()) is not None:
                 result = executor.run(episode)

@@ -23,10 +23,11 @@ from nav_eval.config import BenchmarkConfig
 from nav_eval.dataset.episode import Episode
 from nav_eval.dataset.loader import TaskDataset
 from nav_eval.evaluation.episodes import EpisodeManager, load_episodes
-from nav_eval.evaluation.executor import make_client_settings, make_task_interface, open_agent
+from nav_eval.evaluation.executor import make_client_settings, open_agent
 from nav_eval.evaluation.run_folder import make_manifest
 from nav_eval.evaluation.runner import ConcurrentExecutor
 from nav_eval.evaluation.shard_protocol import BadOrder, Ended, MessageWriter, Played, Ready, ShardOrder, read_order
+from nav_eval.evaluation.task_interface import make_task_interface
 from nav_eval.records.results import UNSCORED, Cause, EpisodeResult, encode_result
 from nav_eval.simulator.base import SimulatorSetup
 

@@ -32,12 +32,45 @@ TEXT = "text"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class DepthSpec:
+    """What the numbers of a depth picture mean."""
+
+    minimum: float  #: metres; anything closer reads as this
+    maximum: float  #: metres; anything farther reads as this
+    normalized: bool  #: readings are (metres − minimum) / (maximum − minimum)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CameraSpec:
+    """Lens and place of a camera, as agents are told: nobody has to hard-code them."""
+
+    width: int
+    height: int
+    hfov: float  #: degrees, horizontal; pixels are square
+    pose: Pose  #: on the body, before any tilt: x right, y up, −z ahead
+    near: float  #: metres
+    far: float  #: metres
+    depth: DepthSpec | None = None  #: depth cameras only
+
+    @property
+    def focal_length(self) -> float:
+        """Pixels, along both axes."""
+        return 0.5 * self.width / math.tan(math.radians(self.hfov) / 2)
+
+    @property
+    def principal_point(self) -> tuple[float, float]:
+        """Pixels; the centre of the first pixel is (0.5, 0.5)."""
+        return (self.width / 2, self.height / 2)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class SensorSpec:
     """What a sensor delivers, as agents are told."""
 
     kind: str  #: rgb, depth, semantic, gps, …
     dtype: str  #: of a tensor on the wire, or TEXT
     shape: tuple[int, ...] = ()  #: 0 stands for an extent that differs from episode to episode
+    camera: CameraSpec | None = None  #: cameras only
 
     @property
     def nbytes(self) -> int:

@@ -4,6 +4,7 @@ A camera is a sensor that asks for one channel of a picture. Those that share le
 usually do) share a render pass: who draws sees to that (`nav_eval.simulator.camera_rig`).
 """
 
+import math
 from enum import StrEnum
 from typing import Any, ClassVar, Literal
 
@@ -24,7 +25,8 @@ from nav_eval.config_model import (
     Vec3,
     make_refusal,
 )
-from nav_eval.sensors.base import Bounds, Sensor, SensorContext, SensorSpec
+from nav_eval.records.geometry import Pose, make_rotation
+from nav_eval.sensors.base import Bounds, CameraSpec, DepthSpec, Sensor, SensorContext, SensorSpec
 
 
 class NoiseConfig(ConfigModel):
@@ -124,11 +126,29 @@ class CameraSensor(CameraSettings, Sensor):
 
     @property
     def spec(self) -> SensorSpec:
-        return SensorSpec(kind=self.kind, dtype=self.channel.dtype, shape=self.channel.shape(self.width, self.height))
+        shape = self.channel.shape(self.width, self.height)
+        return SensorSpec(kind=self.kind, dtype=self.channel.dtype, shape=shape, camera=self._make_camera_spec())
+
+    @property
+    def depth_spec(self) -> DepthSpec | None:
+        """What the readings mean in metres, where they are depths."""
+        return None
 
     @property
     def bounds(self) -> Bounds:
         return Bounds(0, np.iinfo(self.channel.dtype).max)
+
+    def _make_camera_spec(self) -> CameraSpec:
+        yaw, pitch, roll = (math.radians(angle) for angle in (self.yaw, self.pitch, self.roll))
+        return CameraSpec(
+            width=self.width,
+            height=self.height,
+            hfov=self.hfov,
+            pose=Pose(self.position or (0.0, 0.0, 0.0), make_rotation(yaw, pitch, roll)),
+            near=self.near,
+            far=self.far,
+            depth=self.depth_spec,
+        )
 
     def read(self, name: str, context: SensorContext) -> NDArray[Any]:
         picture = context.pictures.draw_camera(name, self)
@@ -164,6 +184,10 @@ class DepthSensor(CameraSensor):
                 f"has min_depth = {self.min_depth}, which must be less than max_depth = {self.max_depth}"
             )
         return self
+
+    @property
+    def depth_spec(self) -> DepthSpec:
+        return DepthSpec(minimum=self.min_depth, maximum=self.max_depth, normalized=self.normalize)
 
     @property
     def bounds(self) -> Bounds:

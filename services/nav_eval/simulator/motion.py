@@ -108,6 +108,8 @@ class Effect(StrEnum):
     LOOK = "look"  #: microdegrees up
 
 
+MAX_TILT = 90.0  #: degrees that looks may add up to, either way
+
 ARGUMENT_NAMES = {Effect.MOVE: "step_size", Effect.TURN: "turn_angle", Effect.LOOK: "tilt_angle"}
 
 #: what the discrete actions of the field do: −1 is right, down and backwards
@@ -145,7 +147,7 @@ class DiscreteMotion:
     """Named actions with fixed amounts; the body is a point on ground that already knows its radius."""
 
     def __init__(
-        self, ground: Ground, actions: Mapping[str, ActionRule], *, sliding: bool = True, max_tilt: float = 90.0
+        self, ground: Ground, actions: Mapping[str, ActionRule], *, sliding: bool = True, max_tilt: float = MAX_TILT
     ) -> None:
         self.ground = ground
         self.actions = dict(actions)
@@ -298,6 +300,15 @@ def _make_rule(action: ActionConfig) -> ActionRule:
         return ActionRule(effect=effect)
     largest = action.bounds[parameter][1] if parameter in action.bounds else None
     return ActionRule(effect=effect, amount=action.params[parameter], sign=sign, largest=largest)
+
+
+def get_motion(action: ActionConfig) -> dict[str, float] | None:
+    """What one such action does, as agents are told; None for those that do not move the body, or that are not ours."""
+    if action.name not in _EFFECTS:
+        return None
+    rule = _make_rule(action)
+    told = {Effect.MOVE: "forward_metres", Effect.TURN: "left_degrees", Effect.LOOK: "up_degrees"}.get(rule.effect)
+    return None if told is None else {told: rule.sign * rule.amount}
 
 
 def _is_number(value: object) -> bool:

@@ -103,6 +103,8 @@ class Task(ABC):
 
     uses_motion: ClassVar[bool] = True
     """False for tasks that are answered rather than walked."""
+    stop_meaning: ClassVar[str] = "unspecified"
+    """What `stop` says, as agents are told: ends_episode, closes_subtask, none, or unspecified."""
 
     def __init__(self, rules: TaskRules) -> None:
         self.rules = rules

@@ -27,6 +27,7 @@ class LocalizationTask(Task):
     """Say up to three poses; the true one is the episode's start, in the dataset's own frame."""
 
     uses_motion = False
+    stop_meaning = "none"
 
     def start(self, episode: Episode, world: World) -> Progress:
         return _LocalizationProgress(episode.private.start, self.rules, is_y_up=not is_in_metric_frame(episode))

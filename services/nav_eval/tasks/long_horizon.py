@@ -28,6 +28,8 @@ from nav_eval.tasks.base import STOP, Moved, Progress, Task, TaskResult, TaskRul
 class LongHorizonTask(Task):
     """Do several things, one after the other."""
 
+    stop_meaning = "closes_subtask"
+
     def start(self, episode: Episode, world: World) -> Progress:
         subtasks = _list_subtasks(episode, self.rules)
         legs = [_Leg(subtask, self.field(subtask.goals, world)) for subtask in subtasks]

@@ -18,6 +18,8 @@ REFERENCE_SPACING = 0.25
 class NavigationTask(Task):
     """Go there and stop. The stop ends the episode, wherever it is."""
 
+    stop_meaning = "ends_episode"
+
     def start(self, episode: Episode, world: World) -> Progress:
         if not episode.goals:
             raise DatasetError(f"Episode {episode.episode_id!r} has no goal; a split without goals cannot be scored.")

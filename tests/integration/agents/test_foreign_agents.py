@@ -45,6 +45,14 @@ def test_an_agent_from_the_proto_alone_is_evaluated(style: str, shared: bool, se
         assert names(client) == expected()
 
 
+def test_an_agent_built_from_the_first_published_proto_still_plays() -> None:
+    """`tests/data/protos/published_0_1`: what agents in the field were built from."""
+    command = f"{sys.executable} {HERE / 'proto_only.py'} {ROOT / 'tests/data/protos/published_0_1'} stream"
+    with connect(command, SETTINGS) as client:
+        client.describe(TASK)
+        assert names(client) == expected()
+
+
 @pytest.fixture(scope="module")
 def node_modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The packages that the JavaScript agent needs; a machine that cannot get them must not be CI."""

@@ -23,7 +23,7 @@ from nav_eval.config import load_benchmark
 from nav_eval.config.file_kinds import KINDS
 from nav_eval.config.json_schema import make_file_schema
 from nav_eval.envs import NavEnv
-from nav_eval.evaluation.executor import make_task_interface
+from nav_eval.evaluation.task_interface import make_task_interface
 
 benchmark = load_benchmark("patrol.yaml")
 env = NavEnv(benchmark, order="benchmark")

@@ -18,7 +18,8 @@ from nav_eval.agents.messages import Action, Array, Observation
 from nav_eval.agents.shared_memory import Slot
 from nav_eval.config import BenchmarkConfig
 from nav_eval.evaluation.episodes import load_episodes
-from nav_eval.evaluation.executor import EpisodeExecutor, make_task_interface, open_agent
+from nav_eval.evaluation.executor import EpisodeExecutor, open_agent
+from nav_eval.evaluation.task_interface import make_task_interface
 from nav_eval.records.results import EpisodeResult
 from nav_eval.simulator.base import SimulatorSetup, open_simulator
 from nav_eval.tasks.base import build_task

@@ -1,0 +1,51 @@
+"""What a benchmark offers to agents, in the words of the protocol: geometry of cameras and motion included."""
+
+from collections.abc import Mapping
+
+from nav_eval.agents.messages import ANSWER, ActionSpec, BodySpec, MotionSpec, StopMeaning, TaskInterface
+from nav_eval.config.schema import ActionConfig, BenchmarkConfig, TaskConfig
+from nav_eval.simulator.motion import MAX_TILT, VELOCITY_CONTROL, get_motion
+from nav_eval.tasks import TASKS
+
+
+def make_task_interface(benchmark: BenchmarkConfig, *, robot: str | None = None) -> TaskInterface:
+    """The task as an agent is told about it; cameras and body are those of `robot`, or of the first one."""
+    task, moves = benchmark.task, TASKS.get(benchmark.task.type).uses_motion
+    velocity = task.action(VELOCITY_CONTROL)
+    return TaskInterface(
+        name=task.type,
+        sensors={name: sensor.spec for name, sensor in benchmark.sensors(robot).items()},
+        actions=_list_actions(task) if moves else {ANSWER: ActionSpec()},
+        max_steps=benchmark.evaluation.max_steps,
+        stop_meaning=StopMeaning(TASKS.get(task.type).stop_meaning),
+        success_metres=benchmark.evaluation.success_distance if moves else 0.0,
+        control_rate_hz=0.0 if velocity is None else 1.0 / velocity.params["time_step"],
+        body=_make_body_spec(benchmark, robot) if moves else None,
+    )
+
+
+def _make_body_spec(benchmark: BenchmarkConfig, robot: str | None) -> BodySpec:
+    walker = benchmark.robot(robot)
+    slides = benchmark.simulator.physics.allow_sliding
+    return BodySpec(radius=walker.radius, height=walker.height, slides=slides, max_tilt_degrees=MAX_TILT)
+
+
+def _list_actions(task: TaskConfig) -> Mapping[str, ActionSpec]:
+    return {
+        action.name: ActionSpec(arguments=_get_bounds(action, task), motion=_make_motion_spec(action))
+        for action in task.actions
+    }
+
+
+def _get_bounds(action: ActionConfig, task: TaskConfig) -> Mapping[str, tuple[float, float]]:
+    if action.name == VELOCITY_CONTROL:
+        fastest, quickest = action.params["max_linear_speed"], action.params["max_angular_speed"]
+        return {"linear_velocity": (-fastest, fastest), "angular_velocity": (-quickest, quickest)}
+    return action.bounds if task.allow_action_args else {}
+
+
+def _make_motion_spec(action: ActionConfig) -> MotionSpec | None:
+    if action.name == VELOCITY_CONTROL:
+        return MotionSpec(seconds=action.params["time_step"])
+    motion = get_motion(action)
+    return None if motion is None else MotionSpec(**motion)
