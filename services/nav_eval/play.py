@@ -9,104 +9,29 @@ learner's policy (`envs.Rollout`) drive the same object, so all of them move, ju
         play.observe()
     play.progress.result()
 
-Every step is hashed together with the hash of the step before it: the action, its arguments and the exact pose it led
-to. A replay that gets the same last link has gone the same way, bit for bit. Motion is exact and pictures are a
-function of the pose, so a run need not keep its observations: `EpisodeReplayer` makes them again. It compares every
-position with the log on the way; pictures of another place than the agent's are never delivered.
+Motion is exact and pictures are a function of the pose, so a run need not keep its observations: `EpisodeReplayer`
+makes them again from the action log. It compares every position with the log on the way; pictures of another place than
+the agent's are never delivered.
 """
 
-import hashlib
 import math
-import struct
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
-import msgspec
-
+from nav_eval.action_log import ActionLog, is_same_place, parse_entry
 from nav_eval.agents.messages import ANSWER, Action
 from nav_eval.config.schema import BenchmarkConfig
 from nav_eval.dataset.episode import Episode
-from nav_eval.dataset.trajectory import LoggedAction
 from nav_eval.errors import RecordError, UnknownName
-from nav_eval.records.geometry import Pose, Vec3
 from nav_eval.records.results import EpisodeResult
 from nav_eval.scene.navigation import Ground
 from nav_eval.simulator.base import ObservationBuffers, Observations, Simulator, SimulatorSetup, open_simulator
 from nav_eval.simulator.motion import AgentState
 from nav_eval.tasks import Moved, Task, TaskStage
 from nav_eval.tasks.base import build_task
-
-FORMAT = b"nav-eval action log 1"
-
-_encoder = msgspec.json.Encoder(order="deterministic")
-
-
-class ActionLog:
-    """Grows by one entry per step. The chain is made when somebody asks for its digest."""
-
-    def __init__(self, episode_id: str, start: AgentState) -> None:
-        self.actions: list[LoggedAction] = []
-        self._episode_id, self._start = episode_id, start
-        self._states: list[AgentState | None] = []
-
-    def append(self, action: Action, state: AgentState) -> None:
-        """An action and where it led."""
-        name, arguments = action.name, action.arguments
-        self.actions.append({"action": name, "action_args": dict(arguments)} if arguments else name)
-        self._states.append(state)
-
-    def append_answer(self, poses: Sequence[Pose]) -> None:
-        """A localization answer: nobody moves."""
-        self.actions.append({"action": ANSWER, "poses": [[*pose.position, *pose.rotation] for pose in poses]})
-        self._states.append(None)
-
-    @property
-    def trajectory(self) -> tuple[Vec3, ...]:
-        """The start, and where each action led."""
-        return (self._start.position, *(state.position for state in self._states if state is not None))
-
-    @property
-    def digest(self) -> str:
-        """The last link of the chain."""
-        link = hashlib.sha256(FORMAT + self._episode_id.encode() + _pack_pose(self._start)).digest()
-        for entry, state in zip(self.actions, self._states, strict=True):
-            led_to = b"" if state is None else _pack_pose(state)
-            link = hashlib.sha256(link + _encoder.encode(entry) + led_to).digest()
-        return link.hex()
-
-
-def parse_entry(entry: Any) -> Action:  # noqa: ANN401 - comes out of a file
-    """The action of one entry as it stands in a file."""
-    if isinstance(entry, str):
-        return Action(name=entry)
-    if isinstance(entry, dict) and entry.get("action") == ANSWER:
-        return Action(name=ANSWER, poses=_parse_poses(entry))
-    if isinstance(entry, dict) and isinstance(entry.get("action"), str):
-        arguments = entry.get("action_args") or {}
-        if isinstance(arguments, dict) and all(isinstance(value, int | float) for value in arguments.values()):
-            return Action(
-                name=entry["action"], arguments={str(name): float(value) for name, value in arguments.items()}
-            )
-    raise RecordError(f"An action log holds {entry!r}; an entry is a name, or an object with action and action_args.")
-
-
-def _parse_poses(entry: dict[str, Any]) -> tuple[Pose, ...]:
-    try:
-        return tuple(msgspec.convert({"position": row[:3], "rotation": row[3:]}, Pose) for row in entry["poses"])
-    except (KeyError, TypeError, msgspec.ValidationError) as error:
-        raise RecordError(f"An action log holds the answer {entry!r}; poses are lists of seven numbers.") from error
-
-
-def is_same_place(first: Sequence[float], second: Sequence[float]) -> bool:
-    """Bit for bit, so that −0.0 is not 0.0."""
-    return struct.pack("<3d", *first) == struct.pack("<3d", *second)
-
-
-def _pack_pose(state: AgentState) -> bytes:
-    return struct.pack("<3dqq?", *state.position, state.heading, state.tilt, state.collided)
 
 
 class EpisodeOver(RecordError):

@@ -27,7 +27,7 @@ def generate_houses(
     detail: Annotated[int, typer.Option(help="Cut every triangle into four, so many times.", min=0, max=4)] = 0,
 ) -> None:
     """Generate furnished houses: a .glb and a .semantics.json each, and a manifest."""
-    from nav_eval_worlds.houses import write_houses
+    from nav_eval_worlds.houses.house_files import write_houses
 
     for house in write_houses(out, count=count, seed=seed, split=split, template=template, detail=detail):
         typer.echo(

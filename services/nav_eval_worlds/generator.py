@@ -22,7 +22,7 @@ from nav_eval.scene.formats import SCENE_SUFFIXES
 from nav_eval.scene.model import Material, Scene, Texture
 from nav_eval.scene.semantics import get_semantics_path
 from nav_eval_worlds.episodes import generate_episodes, get_split_pool
-from nav_eval_worlds.houses import get_house_file, read_manifest, write_houses
+from nav_eval_worlds.houses.house_files import get_house_file, read_manifest, write_houses
 from nav_eval_worlds.houses.lighting import bake_colors
 from nav_eval_worlds.materials import Palette, get_finish_kind, make_finish
 from nav_eval_worlds.randomness import RandomStream

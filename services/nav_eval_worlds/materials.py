@@ -12,7 +12,7 @@ from nav_eval.records.geometry import Vec3
 from nav_eval.scene.model import AlphaMode, Material, Texture
 from nav_eval_worlds.colours import NEUTRAL, VIVID, choose_shade, to_linear
 from nav_eval_worlds.randomness import RandomStream
-from nav_eval_worlds.textures import ONCE, compute_mean_light, make_texture
+from nav_eval_worlds.textures.texture import ONCE, compute_mean_light, make_texture
 
 #: a kind of finish, several kinds to draw one of, or a kind with the colours that it may have
 FinishChoice = str | tuple[str, ...] | Mapping[str, tuple[str, ...]]

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import msgspec
 import numpy as np
 
+from nav_eval.action_log import parse_entry
 from nav_eval.config.schema import BenchmarkConfig, TaskConfig
 from nav_eval.dataset.action_vectors import ActionVectors
 from nav_eval.dataset.episode import Episode
@@ -29,7 +30,7 @@ from nav_eval.evaluation.episodes import load_episodes
 from nav_eval.evaluation.report import read_header
 from nav_eval.evaluation.run_folder import REPORT_FILE, RunFolder, RunManifest, make_file_name
 from nav_eval.evaluation.runner import RunCallbacks
-from nav_eval.play import EpisodeReplayer, parse_entry
+from nav_eval.play import EpisodeReplayer
 from nav_eval.records.geometry import FULL_TURN, MICRODEGREES, Pose, Quaternion
 from nav_eval.records.results import LONGEST_LINE, EpisodeOutcome, EpisodeResult
 from nav_eval.records.scoring import is_scored

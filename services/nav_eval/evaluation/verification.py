@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 import nav_eval
+from nav_eval.action_log import is_same_place, parse_entry
 from nav_eval.agents.messages import ANSWER
 from nav_eval.config import BenchmarkConfig, compute_config_digest, compute_rules_digest
 from nav_eval.dataset.episode import Episode
@@ -23,7 +24,7 @@ from nav_eval.evaluation.episodes import load_episodes
 from nav_eval.evaluation.offline_scoring import compute_long_horizon_scores
 from nav_eval.evaluation.report import Counts
 from nav_eval.evaluation.run_folder import REPORT_FILE, RunFolder, RunManifest
-from nav_eval.play import EpisodePlay, is_same_place, parse_entry
+from nav_eval.play import EpisodePlay
 from nav_eval.records.geometry import Vec3
 from nav_eval.records.results import EpisodeResult, read_document
 from nav_eval.records.scoring import is_scored

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from nav_eval.action_log import parse_entry
 from nav_eval.agents.messages import ANSWER, Action
 from nav_eval.dataset.episode import Episode
 from nav_eval.errors import NavEvalError
 from nav_eval.metrics.localization import compute_position_error, compute_rotation_error
-from nav_eval.play import EpisodePlay, parse_entry
+from nav_eval.play import EpisodePlay
 from nav_eval.records.geometry import MICRODEGREES, Pose, Vec3, from_z_up, get_yaw, rotate_vector, to_z_up
 from nav_eval.records.results import EpisodeResult
 from nav_eval.replay.model import Guess, ReplayEvent, ReplayStep, to_finite

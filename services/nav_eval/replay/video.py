@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from nav_eval.action_log import parse_entry
 from nav_eval.config.schema import BenchmarkConfig
 from nav_eval.dataset.episode import Episode
 from nav_eval.errors import NavEvalError, UnknownName
-from nav_eval.play import EpisodePlay, parse_entry
+from nav_eval.play import EpisodePlay
 from nav_eval.records.results import EpisodeResult
 from nav_eval.replay.model import Picture
 from nav_eval.sensors import CameraSensor, DepthSensor, ImageGoalSensor, RgbSensor

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from nav_eval_worker.archives.errors import ArchiveDamaged, ArchiveTooLarge, ArchiveUnsafe, quote
-from nav_eval_worker.archives.limits import Budget, clean_path, resolve_link
+from nav_eval_worker.archives.limits import Budget
+from nav_eval_worker.archives.member_paths import clean_path, resolve_link
 from nav_eval_worker.archives.streams import (
     CHUNK,
     Compression,

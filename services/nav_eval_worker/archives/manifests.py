@@ -16,7 +16,8 @@ import msgspec
 
 from nav_eval_worker.archives.contents import ArchiveMember, Contents
 from nav_eval_worker.archives.errors import ArchiveDamaged, ArchiveInvalid, NotOneImage, WrongPlatform, quote
-from nav_eval_worker.archives.limits import ArchiveLimits, clean_path
+from nav_eval_worker.archives.limits import ArchiveLimits
+from nav_eval_worker.archives.member_paths import clean_path
 
 D = TypeVar("D")
 

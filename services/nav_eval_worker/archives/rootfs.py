@@ -15,7 +15,8 @@ from typing import BinaryIO
 
 from nav_eval_worker.archives.errors import ArchiveDamaged, ArchiveUnsafe, quote
 from nav_eval_worker.archives.images import ImageSummary, SpoolSlice, get_layer_path
-from nav_eval_worker.archives.limits import IMAGE_LIMITS, ArchiveLimits, Budget, clean_path
+from nav_eval_worker.archives.limits import IMAGE_LIMITS, ArchiveLimits, Budget
+from nav_eval_worker.archives.member_paths import clean_path
 from nav_eval_worker.archives.streams import CHUNK, to_buffered
 from nav_eval_worker.archives.tar import TarEntry, TarEntryKind, TarReader
 

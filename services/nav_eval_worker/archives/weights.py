@@ -12,7 +12,8 @@ from typing import BinaryIO
 
 from nav_eval_worker.archives.errors import ArchiveDamaged, ArchiveInvalid, ArchiveUnsafe, quote
 from nav_eval_worker.archives.images import WeightsSummary, open_source
-from nav_eval_worker.archives.limits import WEIGHTS_LIMITS, ArchiveLimits, Budget, clean_path
+from nav_eval_worker.archives.limits import WEIGHTS_LIMITS, ArchiveLimits, Budget
+from nav_eval_worker.archives.member_paths import clean_path
 from nav_eval_worker.archives.streams import CHUNK, HashingStream, MeteredStream, Readable, decompress, to_buffered
 from nav_eval_worker.archives.tar import TarEntry, TarEntryKind, TarReader
 

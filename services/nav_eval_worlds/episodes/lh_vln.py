@@ -20,7 +20,7 @@ from nav_eval_worlds.episodes.base import (
     walk_leg,
 )
 from nav_eval_worlds.episodes.site import AgentStart, Site
-from nav_eval_worlds.instructions import Errand, render_errands
+from nav_eval_worlds.instructions.templates import Errand, render_errands
 from nav_eval_worlds.instructions.words import can_be_put_on, is_portable, is_surface, to_instruction
 from nav_eval_worlds.randomness import RandomStream
 

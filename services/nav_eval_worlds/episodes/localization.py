@@ -20,7 +20,7 @@ from nav_eval_worlds.episodes.base import (
     find_targets,
 )
 from nav_eval_worlds.episodes.site import Site, compute_heading, is_inside, measure_footprint_distance, wrap_degrees
-from nav_eval_worlds.instructions import SITUATIONS, Phrases
+from nav_eval_worlds.instructions.templates import SITUATIONS, Phrases
 from nav_eval_worlds.instructions.words import get_noun, is_plural, to_instruction, to_sentence
 
 FRAME = "nav_eval"  #: poses are in our own frame, not in SQA3D's

@@ -35,7 +35,7 @@ from nav_eval_worlds.episodes.site import (
     sample_path,
     wrap_degrees,
 )
-from nav_eval_worlds.instructions import ROUTES, Phrases
+from nav_eval_worlds.instructions.templates import ROUTES, Phrases
 from nav_eval_worlds.instructions.words import get_noun, is_landmark, join_words, to_instruction, to_sentence
 
 SPACING = 0.1  #: metres between samples of the path

@@ -1,6 +1,6 @@
 """What stands in a bathroom, and what stands in a garage."""
 
-from nav_eval_worlds.furniture import (
+from nav_eval_worlds.furniture.piece import (
     BODY,
     Piece,
     PlacementRule,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from nav_eval.records.geometry import Vec3
-from nav_eval_worlds.furniture import (
+from nav_eval_worlds.furniture.piece import (
     BODY,
     Piece,
     PlacementRule,

@@ -1,6 +1,6 @@
 """Lamps, screens and machines with a plug, in all rooms; candles too."""
 
-from nav_eval_worlds.furniture import (
+from nav_eval_worlds.furniture.piece import (
     BODY,
     Piece,
     PlacementRule,

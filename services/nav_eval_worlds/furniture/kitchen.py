@@ -7,7 +7,7 @@ entries draw a style of their own.
 from dataclasses import dataclass
 
 from nav_eval.records.geometry import Vec3
-from nav_eval_worlds.furniture import (
+from nav_eval_worlds.furniture.piece import (
     BODY,
     Piece,
     PlacementRule,

@@ -1,7 +1,7 @@
 """Things to sit and to lie on, tables of all heights, and what stands beside a bed."""
 
 from nav_eval.records.geometry import Vec3
-from nav_eval_worlds.furniture import (
+from nav_eval_worlds.furniture.piece import (
     BODY,
     Piece,
     PlacementRule,

@@ -1,7 +1,7 @@
 """Things that stand and lie on furniture."""
 
 from nav_eval_worlds.colours import VIVID
-from nav_eval_worlds.furniture import BODY, Piece, PlacementRule, make_parts, make_piece, register_maker
+from nav_eval_worlds.furniture.piece import BODY, Piece, PlacementRule, make_parts, make_piece, register_maker
 from nav_eval_worlds.materials import make_finish, make_finishes
 from nav_eval_worlds.randomness import RandomStream
 from nav_eval_worlds.shapes import (

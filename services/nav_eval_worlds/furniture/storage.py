@@ -1,7 +1,7 @@
 """Cupboards, shelves and other places for things."""
 
 from nav_eval.records.geometry import Vec3
-from nav_eval_worlds.furniture import (
+from nav_eval_worlds.furniture.piece import (
     BODY,
     Piece,
     PlacementRule,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from nav_eval_worlds.furniture import BODY, SolidPart, make_parts
+from nav_eval_worlds.furniture.piece import BODY, SolidPart, make_parts
 from nav_eval_worlds.houses.plan.geometry import Edge, Rect
 from nav_eval_worlds.houses.plan.model import WALL, FloorPlan, Opening, OpeningKind, Room
 from nav_eval_worlds.houses.plan.openings import find_wall, get_leaf_rect

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from nav_eval.records.geometry import Vec3
 from nav_eval.scene.model import Light, Material, Region, Scene, SceneObject, SceneReport, Semantics
-from nav_eval_worlds.furniture import BODY, SolidPart
+from nav_eval_worlds.furniture.piece import BODY, SolidPart
 from nav_eval_worlds.houses.lighting import bake_colors, draw_lights
 from nav_eval_worlds.houses.placement import PlacedPiece
 from nav_eval_worlds.houses.plan.model import FloorPlan, Room

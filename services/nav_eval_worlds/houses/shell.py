@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from nav_eval.records.geometry import Vec3
-from nav_eval_worlds.furniture import BODY, SolidPart, make_parts
+from nav_eval_worlds.furniture.piece import BODY, SolidPart, make_parts
 from nav_eval_worlds.houses.plan.geometry import Edge, Rect, cut_cells, find_remaining
 from nav_eval_worlds.houses.plan.model import (
     BATHROOM,

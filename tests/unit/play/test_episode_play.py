@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from nav_eval.action_log import ActionLog, parse_entry
 from nav_eval.agents.messages import ANSWER, Action
 from nav_eval.config import BenchmarkConfig
 from nav_eval.errors import RecordError
 from nav_eval.evaluation.episodes import load_episodes
-from nav_eval.play import ActionLog, EpisodeOver, EpisodePlay, parse_entry
+from nav_eval.play import EpisodeOver, EpisodePlay
 from nav_eval.records.geometry import Pose
 from nav_eval.simulator.base import SimulatorSetup, open_simulator
 from nav_eval.simulator.motion import ActionRefused

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nav_eval.records.geometry import Vec3
-from nav_eval_worlds.furniture import Piece, PlacementRule
+from nav_eval_worlds.furniture.piece import Piece, PlacementRule
 from nav_eval_worlds.houses.placement.space import Rects, RoomSpace
 from nav_eval_worlds.houses.plan.geometry import (
     Edge,

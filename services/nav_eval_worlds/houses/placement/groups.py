@@ -3,18 +3,15 @@
 from collections.abc import Sequence
 
 from nav_eval_worlds.furniture import (
-    Piece,
-    PieceMaker,
-    PlacementRule,
     bathroom_and_garage,
     decor,
     electronics,
-    get_piece_name,
     kitchen,
     seats_tables_and_beds,
     small,
     storage,
 )
+from nav_eval_worlds.furniture.piece import Piece, PieceMaker, PlacementRule, get_piece_name
 from nav_eval_worlds.houses.placement.arrangement import (
     GAP,
     FurnitureGroup,

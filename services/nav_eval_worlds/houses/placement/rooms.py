@@ -3,17 +3,15 @@
 from collections.abc import Callable, Collection
 
 from nav_eval_worlds.furniture import (
-    Piece,
-    PieceMaker,
     bathroom_and_garage,
     decor,
     electronics,
-    get_piece_name,
     kitchen,
     seats_tables_and_beds,
     small,
     storage,
 )
+from nav_eval_worlds.furniture.piece import Piece, PieceMaker, get_piece_name
 from nav_eval_worlds.houses.placement import groups
 from nav_eval_worlds.houses.placement.arrangement import RoomState, make_wall_member, put_on_wall
 from nav_eval_worlds.houses.placement.wall_pieces import hang_above

@@ -3,16 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from nav_eval_worlds.furniture import (
-    Piece,
-    PieceMaker,
-    SupportSurface,
-    bathroom_and_garage,
-    decor,
-    electronics,
-    kitchen,
-    small,
-)
+from nav_eval_worlds.furniture import bathroom_and_garage, decor, electronics, kitchen, small
+from nav_eval_worlds.furniture.piece import Piece, PieceMaker, SupportSurface
 from nav_eval_worlds.houses.placement.arrangement import RoomState
 from nav_eval_worlds.randomness import RandomStream
 

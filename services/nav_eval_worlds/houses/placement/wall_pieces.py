@@ -2,15 +2,8 @@
 
 from collections.abc import Sequence
 
-from nav_eval_worlds.furniture import (
-    Piece,
-    PieceMaker,
-    bathroom_and_garage,
-    decor,
-    electronics,
-    get_piece_name,
-    storage,
-)
+from nav_eval_worlds.furniture import bathroom_and_garage, decor, electronics, storage
+from nav_eval_worlds.furniture.piece import Piece, PieceMaker, get_piece_name
 from nav_eval_worlds.houses.placement.arrangement import (
     QUARTERS,
     GroupFrame,

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from trajectory_support import SMALL
 
+from nav_eval.action_log import parse_entry
 from nav_eval.config import BenchmarkConfig, TaskConfig, load_benchmark
 from nav_eval.dataset.trajectory import TrajectoryDataset
 from nav_eval.errors import RecordError, UnknownName
@@ -14,7 +15,7 @@ from nav_eval.evaluation.episodes import load_episodes
 from nav_eval.evaluation.run_folder import RunFolder
 from nav_eval.evaluation.trajectories import Facing, RunTrajectories, TrajectoryRecorder
 from nav_eval.orchestrator import EvaluationOrchestrator
-from nav_eval.play import EpisodeReplayer, ReplayDiffers, parse_entry
+from nav_eval.play import EpisodeReplayer, ReplayDiffers
 from nav_eval.records.geometry import MICRODEGREES, Pose
 from nav_eval.scene.navigation import OpenPlane
 from nav_eval.simulator.motion import Body

@@ -13,7 +13,7 @@ from nav_eval.scene.formats import write_glb
 from nav_eval.scene.model import Scene
 from nav_eval.scene.semantics import get_semantics_path, write_semantics
 from nav_eval.simulator.scene_manager import SceneManager
-from nav_eval_worlds.episodes import _make_sites, generate_episodes
+from nav_eval_worlds.episodes.generation import _make_sites, generate_episodes
 from nav_eval_worlds.episodes.site import Site
 from nav_eval_worlds.generator import load_base_benchmark
 from nav_eval_worlds.houses import generate_house

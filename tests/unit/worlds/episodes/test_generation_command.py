@@ -14,7 +14,7 @@ from nav_eval.errors import ConfigError, DatasetError
 from nav_eval.generators import ensure_generated
 from nav_eval_worlds.episodes import GENERATED_TASKS, GenerationFailed, generate_episodes, get_split_pool
 from nav_eval_worlds.generator import list_scenes, load_base_benchmark
-from nav_eval_worlds.houses import MANIFEST, HouseEntry, HouseManifest
+from nav_eval_worlds.houses.house_files import MANIFEST, HouseEntry, HouseManifest
 
 
 def run(*arguments: str, cache: Path) -> str:

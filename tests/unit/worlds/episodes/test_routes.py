@@ -15,12 +15,12 @@ from nav_eval.scene.model import Region, Scene
 from nav_eval.scene.objects import place_objects
 from nav_eval.scene.semantics import get_semantics_path, write_semantics
 from nav_eval.simulator.scene_manager import SceneManager
-from nav_eval_worlds.episodes import _make_sites
 from nav_eval_worlds.episodes.base import find_targets
+from nav_eval_worlds.episodes.generation import _make_sites
 from nav_eval_worlds.episodes.site import Site, compute_heading, sample_path, wrap_degrees
 from nav_eval_worlds.episodes.vln import SPACING, Route
 from nav_eval_worlds.generator import load_base_benchmark
-from nav_eval_worlds.instructions import Phrases
+from nav_eval_worlds.instructions.templates import Phrases
 from nav_eval_worlds.randomness import RandomStream
 
 BOXES: dict[str, tuple[Vec3, Vec3]] = {

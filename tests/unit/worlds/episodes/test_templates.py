@@ -7,8 +7,16 @@ from string import Formatter
 import pytest
 
 from nav_eval.scene.model import SceneObject
-from nav_eval_worlds.instructions import ERRAND_BANKS, ROUTES, SITUATIONS, Errand, Phrases, Templates, render_errands
 from nav_eval_worlds.instructions.descriptions import Description, Reference
+from nav_eval_worlds.instructions.templates import (
+    ERRAND_BANKS,
+    ROUTES,
+    SITUATIONS,
+    Errand,
+    Phrases,
+    Templates,
+    render_errands,
+)
 from nav_eval_worlds.instructions.words import (
     can_be_called,
     can_be_coloured,

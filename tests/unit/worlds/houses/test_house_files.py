@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 from nav_eval.cli import add_plugin_commands, app
 from nav_eval.errors import SceneError
 from nav_eval.scene.formats import read_scene
-from nav_eval_worlds.houses import GeneratedHouse, compute_generator_version, read_manifest, write_house
+from nav_eval_worlds.houses import GeneratedHouse
+from nav_eval_worlds.houses.house_files import compute_generator_version, read_manifest, write_house
 
 HouseMaker = Callable[..., GeneratedHouse]
 

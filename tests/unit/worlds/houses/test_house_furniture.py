@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nav_eval_worlds.furniture import BODY, CATALOGUE
+from nav_eval_worlds.furniture.piece import BODY, CATALOGUE
 from nav_eval_worlds.houses.house import CATEGORIES, FURNITURE
 from nav_eval_worlds.houses.placement.wall_pieces import OVERHEAD
 from nav_eval_worlds.materials import FINISH_KINDS

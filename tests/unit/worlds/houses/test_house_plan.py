@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 
 from nav_eval.errors import UnknownName
-from nav_eval_worlds.houses.plan import draw_plan
+from nav_eval_worlds.houses.plan.floor_plan import draw_plan
 from nav_eval_worlds.houses.plan.geometry import (
     Rect,
     cut_cells,

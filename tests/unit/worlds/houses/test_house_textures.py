@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nav_eval_worlds.materials import FINISH_KINDS, VARIANTS
-from nav_eval_worlds.textures import ONCE, PATTERNS, compute_mean_light, make_texture
+from nav_eval_worlds.textures.texture import ONCE, PATTERNS, compute_mean_light, make_texture
 
 
 def test_every_pattern_of_every_kind_exists() -> None:

@@ -13,11 +13,12 @@ from nav_eval.errors import UnknownName
 from nav_eval.scene.model import AlphaMode, Scene
 from nav_eval.scene.navigation import AgentShape, build_navigation
 from nav_eval_worlds.colours import SHADES, to_linear
-from nav_eval_worlds.houses import GeneratedHouse, generate_house, subdivide_scene
+from nav_eval_worlds.houses import GeneratedHouse, generate_house
+from nav_eval_worlds.houses.generation import subdivide_scene
 from nav_eval_worlds.houses.validation import find_problems
 from nav_eval_worlds.materials import get_slot
 from nav_eval_worlds.shapes import SolidMesh
-from nav_eval_worlds.textures import ONCE, make_texture
+from nav_eval_worlds.textures.texture import ONCE, make_texture
 
 HouseMaker = Callable[..., GeneratedHouse]
 CASES = [(1, "flat_1", "seen"), (2, "flat_2", "unseen"), (3, "duplex_3", "seen")]
