@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from nav_eval.agents.failures import AgentCrash
+from nav_eval.agents.failures import AgentCrash, ImageInvalid
 from nav_eval_worker.archives import ArchiveInvalid, ArchiveLimits
-from nav_eval_worker.runtime.base import AgentImage, ShardWork
+from nav_eval_worker.runtime.base import AgentImage, RuntimeUnavailable, ShardWork
+from nav_eval_worker.runtime.containers import controls
 from nav_eval_worker.runtime.docker import DockerRuntime
-from support.archives import PACKERS, File, symlink, tar
+from support.archives import PACKERS, File, hardlink, symlink, tar
 from support.archives import Image as Upload
 from support.engine import DockerEngine
+from support.fuzzed_archives import make_archive
 from support.hostile_archives import HOSTILE
 
 Work = Callable[..., ShardWork]
@@ -103,7 +105,43 @@ BAD_LAYOUTS: dict[str, tuple[list[File], dict[str, object], str]] = {
     "a working folder that is an open file": ([symlink("w", "/proc/self/fd/7")], {"WorkingDir": "/w"}, "not a dir"),
     "a working folder that is a file": ([File("w", b"x")], {"WorkingDir": "/w"}, "not a directory"),
     "init in /proc": ([symlink("sbin", "/proc/self")], {}, "cannot be mounted"),
+    "init below a file": ([File("sbin", b"x")], {}, "not a directory"),
 }
+
+
+def test_what_the_engine_refuses_is_the_teams_fault_if_the_engine_is_well(engine: DockerEngine, tmp_path: Path) -> None:
+    """An archive that our check would have refused, given to the engine all the same; its words name no host path."""
+    before = state_of(engine)
+    bad = upload(hardlink("a", "no space left on device"))
+
+    def is_well() -> bool:
+        return controls.can_load(engine.client, tmp_path, size=3_000_000)
+
+    with pytest.raises(ImageInvalid, match="cannot unpack") as refusal, controls.blame_load(is_well):
+        engine.client.images.load(bad)
+    assert not re.search(r"overlay2|/root|/home|/tmp|/var/lib", str(refusal.value))
+    with pytest.raises(RuntimeUnavailable), controls.blame_load(lambda: False):
+        engine.client.images.load(bad)
+    assert state_of(engine) == before
+    assert left_in(tmp_path) == []
+
+
+FUZZED = 60
+
+
+def test_archives_at_random_never_count_as_our_fault(
+    engine: DockerEngine, runtime: DockerRuntime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is refused by our check, or the engine takes it."""
+    engine_refusals = []
+    monkeypatch.setattr(controls, "can_load", lambda *_, **__: engine_refusals.append(seed) or True)
+    taken = 0
+    for seed in range(FUZZED):
+        with suppress(ArchiveInvalid):
+            runtime.admit(io.BytesIO(make_archive(seed)))
+            taken += 1
+    assert engine_refusals == []
+    assert taken >= FUZZED // 20
 
 
 def test_images_that_cannot_be_started_are_the_teams_fault(

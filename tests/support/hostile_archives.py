@@ -36,6 +36,7 @@ from support.archives import (
 
 GOOD = tar(Image().docker())
 LAYER = next(file.name for file in Image().docker() if file.name.endswith("layer.tar"))
+PLAIN = tar([File("etc/motd", b"hello")], form=tarfile.USTAR_FORMAT)
 CONFIG = f"{hexdigest(Image().config)}.json"
 
 
@@ -47,6 +48,11 @@ def outer(*extra: File) -> bytes:
 def inner(*extra: File, form: int = tarfile.PAX_FORMAT) -> bytes:
     """A good archive whose top layer has more in it; all digests are right."""
     return tar(Image(layers=(BASE, tar(extra, form=form))).docker())
+
+
+def with_layer(layer: bytes) -> bytes:
+    """A good archive whose top layer is a tar of our making."""
+    return tar(Image(layers=(BASE, layer)).docker())
 
 
 def configured(**process: object) -> bytes:
@@ -328,6 +334,103 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], type[ArchiveInvalid], str]] = {
         ArchiveUnsafe,
         "layer.*sparse",
     ),
+    # what an engine's own reader or the kernel stumbles over: each of these once counted as our fault
+    "hard link to nothing": (lambda: inner(hardlink("a", "nothing")), ArchiveDamaged, "hard link to 'nothing'"),
+    "hard link into another layer": (lambda: inner(hardlink("a", "etc/passwd")), ArchiveDamaged, "folder that is not"),
+    "hard link to a folder": (lambda: inner(folder("d"), hardlink("a", "d")), ArchiveDamaged, "no file before it"),
+    "hard link before its file": (
+        lambda: inner(hardlink("a", "b"), File("b", b"x")),
+        ArchiveDamaged,
+        "no file before it",
+    ),
+    "hard link to itself": (lambda: inner(hardlink("a", "a")), ArchiveDamaged, "no file before it"),
+    "file below a file": (lambda: inner(File("a", b"x"), File("a/b", b"x")), ArchiveDamaged, "below a file"),
+    "folder below a file": (lambda: inner(File("a", b"x"), folder("a/b")), ArchiveDamaged, "below a file"),
+    "folder twice in a layer": (lambda: inner(folder("d"), File("d/f"), folder("./d/")), ArchiveUnsafe, "twice"),
+    "folder over a file": (lambda: inner(File("a", b"x"), folder("a/")), ArchiveUnsafe, "file and as a folder"),
+    "file over a folder": (lambda: inner(File("a/b", b"x"), File("a", b"x")), ArchiveUnsafe, "file and as a folder"),
+    "link over a folder": (lambda: inner(folder("a"), symlink("a", "/no")), ArchiveUnsafe, "file and as a folder"),
+    "file below a link to nothing": (
+        lambda: inner(symlink("a", "/nowhere"), File("a/b", b"x")),
+        ArchiveDamaged,
+        "folder that is not there",
+    ),
+    "file below a link to a file": (
+        lambda: inner(File("f", b"x"), symlink("a", "f"), File("a/b", b"x")),
+        ArchiveDamaged,
+        "below a file",
+    ),
+    "file below a link to itself": (lambda: inner(symlink("a", "a"), File("a/b", b"x")), ArchiveDamaged, "circle"),
+    "file below links in a circle": (
+        lambda: inner(symlink("a", "b"), symlink("b", "/a"), File("a/c", b"x")),
+        ArchiveDamaged,
+        "circle",
+    ),
+    "mount point by a detour": (
+        lambda: inner(folder("d"), symlink("d/up", ".."), symlink("d/up/rpc", "/etc")),
+        ArchiveUnsafe,
+        "symbolic link at '/rpc'",
+    ),
+    "file twice by a detour": (
+        lambda: inner(File("d/f", b"1"), symlink("e", "d"), File("e/f", b"2")),
+        ArchiveUnsafe,
+        "twice",
+    ),
+    "whiteout of what the layer brings": (lambda: inner(File("a", b"x"), File(".wh.a")), ArchiveUnsafe, "deletes it"),
+    "file below a whiteout": (lambda: inner(File(".wh.a"), File("a/b", b"x")), ArchiveDamaged, "below a file"),
+    "whiteout that is a folder": (lambda: inner(folder(".wh.a")), ArchiveUnsafe, "deletes by a folder"),
+    "link in the place of the root": (lambda: inner(symlink("./", "/etc")), ArchiveUnsafe, "its root"),
+    "contiguous file": (lambda: inner(File("a", b"x", type=tarfile.CONTTYPE)), ArchiveUnsafe, "unknown type '7'"),
+    "GNU directory dump": (lambda: inner(File("a", type=b"D")), ArchiveUnsafe, "unknown type 'D'"),
+    "volume label": (lambda: inner(File("a", type=b"V")), ArchiveUnsafe, "unknown type 'V'"),
+    "PAX time that is none": (lambda: inner(File("a", pax={"mtime": "yesterday"})), ArchiveDamaged, "PAX mtime"),
+    "PAX time with an exponent": (lambda: inner(File("a", pax={"atime": "1e9"})), ArchiveDamaged, "PAX atime"),
+    "PAX time without end": (lambda: inner(File("a", pax={"mtime": "9" * 12})), ArchiveDamaged, "year 9999"),
+    "PAX user that is none": (lambda: inner(File("a", pax={"uid": "root"})), ArchiveDamaged, "PAX uid"),
+    "negative PAX group": (lambda: inner(File("a", pax={"gid": "-1"})), ArchiveDamaged, "PAX gid"),
+    "PAX user beyond all": (lambda: inner(File("a", pax={"uid": str(2**32 - 1)})), ArchiveDamaged, "PAX uid"),
+    "user that is no number": (lambda: with_layer(renumbered(APP, at=108, raw=b"12x")), ArchiveDamaged, "number"),
+    "negative user": (lambda: with_layer(renumbered(APP, at=108, raw=b"\xff" * 8)), ArchiveDamaged, "number"),
+    "time that is no number": (lambda: with_layer(renumbered(APP, at=136, raw=b"now")), ArchiveDamaged, "number"),
+    "device number that is none": (lambda: with_layer(renumbered(APP, at=329, raw=b"x")), ArchiveDamaged, "number"),
+    "header of star": (lambda: with_layer(renumbered(PLAIN, at=508, raw=b"tar\0")), ArchiveUnsafe, "`star`"),
+    "header of star, outside": (lambda: renumbered(GOOD, at=508, raw=b"tar\0"), ArchiveUnsafe, "`star`"),
+    "another dialect": (lambda: with_layer(renumbered(PLAIN, at=257, raw=b"ustar x\0")), ArchiveDamaged, "not a tar"),
+    "prefix in a GNU header": (lambda: with_layer(renumbered(APP, at=345, raw=b"etc")), ArchiveDamaged, "number"),
+    "rest of a GNU header": (lambda: with_layer(renumbered(APP, at=400, raw=b"etc")), ArchiveDamaged, "incremental"),
+    "global PAX with an attribute": (
+        lambda: with_raw_header(b"g", record("SCHILY.xattr.user.a", "b")),
+        ArchiveUnsafe,
+        "global",
+    ),
+    "short capabilities": (
+        lambda: inner(File("a", pax={"SCHILY.xattr.security.capability": "\x01\x00\x00\x02"})),
+        ArchiveUnsafe,
+        "capabilities that no kernel",
+    ),
+    "capabilities of no revision": (
+        lambda: inner(File("a", pax={"SCHILY.xattr.security.capability": "\0" * 20})),
+        ArchiveUnsafe,
+        "capabilities that no kernel",
+    ),
+    "attribute without a name": (lambda: inner(File("a", pax={"SCHILY.xattr.user.": "x"})), ArchiveUnsafe, "images do"),
+    "attribute with a long name": (
+        lambda: inner(File("a", pax={f"SCHILY.xattr.user.{'x' * 300}": "x"})),
+        ArchiveUnsafe,
+        "name is none",
+    ),
+    "attribute with a long value": (
+        lambda: inner(File("a", pax={"SCHILY.xattr.user.a": "x" * 5000})),
+        ArchiveUnsafe,
+        "bytes of attributes",
+    ),
+    "access list": (
+        lambda: inner(File("a", pax={"SCHILY.xattr.system.posix_acl_access": "x"})),
+        ArchiveUnsafe,
+        "images do not have",
+    ),
+    "link of five thousand bytes": (lambda: inner(symlink("a", "x/" * 2500)), ArchiveUnsafe, "endless"),
+    "126 layers": (lambda: of_manifest(Layers=[LAYER] * 126), ArchiveInvalid, "126 layers"),
     "garbage behind a layer": (
         lambda: tar(Image(layers=(BASE + b"x" * 512,)).docker()),
         ArchiveDamaged,
@@ -348,6 +451,21 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], type[ArchiveInvalid], str]] = {
     "volume over everything": (lambda: configured(Volumes={"/": {}}), ArchiveUnsafe, "VOLUME"),
     "volume over /dev": (lambda: configured(Volumes={"/dev/shm": {}}), ArchiveUnsafe, "kernel"),
     "volumes without end": (lambda: configured(Volumes={f"/v{i}": {} for i in range(99)}), ArchiveUnsafe, "99 VOLUME"),
+    "working directory below our mount": (lambda: configured(WorkingDir="/rpc/x"), ArchiveUnsafe, "folder of ours"),
+    "volume below our mount": (lambda: configured(Volumes={"/obs/x": {}}), ArchiveUnsafe, "folder of ours"),
+    "working directory below a volume": (
+        lambda: configured(Volumes={"/app": {}}, WorkingDir="/app/src"),
+        ArchiveInvalid,
+        "VOLUME '/app'",
+    ),
+    "working directory with a long part": (lambda: configured(WorkingDir=f"/{'x' * 300}"), ArchiveUnsafe, "255 per"),
+    "volume with a long part": (lambda: configured(Volumes={f"/{'é' * 200}": {}}), ArchiveUnsafe, "255 per"),
+    "command that no kernel starts": (lambda: configured(Cmd=["x" * 200_000]), ArchiveInvalid, "per word"),
+    "environment that no kernel starts": (
+        lambda: configured(Env=[f"V{i}={'x' * 90_000}" for i in range(9)]),
+        ArchiveInvalid,
+        "per word",
+    ),
     "nothing to start": (lambda: configured(Entrypoint=None, Cmd=None), ArchiveInvalid, "neither ENTRYPOINT"),
     "NUL in the command": (lambda: configured(Cmd=["a\0b"]), ArchiveUnsafe, "NUL"),
     "ENV without a name": (lambda: configured(Env=["=x"]), ArchiveInvalid, "ENV"),

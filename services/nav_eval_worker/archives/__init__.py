@@ -1,6 +1,5 @@
 """Uploads, made safe: check a team's image archive, write it anew under our name, check and unpack its weights."""
 
-from nav_eval_worker.archives.contents import ImageLayer
 from nav_eval_worker.archives.errors import (
     ArchiveDamaged,
     ArchiveInvalid,
@@ -16,6 +15,7 @@ from nav_eval_worker.archives.images import (
     make_submission_name,
     rewrite_archive,
 )
+from nav_eval_worker.archives.layers import ImageLayer
 from nav_eval_worker.archives.limits import IMAGE_LIMITS, WEIGHTS_LIMITS, ArchiveLimits
 from nav_eval_worker.archives.streams import Compression
 from nav_eval_worker.archives.weights import inspect_weights, unpack_weights

@@ -24,6 +24,11 @@ from nav_eval_worker.archives.manifests import (
 
 _EPOCH = "1970-01-01T00:00:00Z"
 _KERNEL_PATHS = ("/proc", "/sys", "/dev")
+_OUR_PATHS = ("/rpc", "/obs", "/weights", "/tmp")  # noqa: S108 (an agent's own)
+"""Where the runtime mounts something: a folder of the image below is covered, and an engine cannot make another."""
+_LONGEST_PATH, _LONGEST_PART = 1024, 255
+_LONGEST_WORD = 96 * 1024  # the kernel starts no program with a word beyond 128 KiB, our own variables beside it
+_MOST_WORDS_BYTES = 512 * 1024
 _GPU_REQUESTS = (
     "NVIDIA_VISIBLE_DEVICES",
     "NVIDIA_MIG_CONFIG_DEVICES",
@@ -69,11 +74,14 @@ def clean_config(image: ImageConfig) -> CleanConfig:
     if not entrypoint + command:
         raise ArchiveInvalid("The image has neither ENTRYPOINT nor CMD: add one that starts the agent.")
     environment, requests = _clean_environment(process)
+    _check_size((*entrypoint, *command, *environment))
+    working_dir, volumes = _clean_working_dir(process), _clean_volumes(process)
+    _check_covered(working_dir, volumes)
     clean = {
         "Entrypoint": list(entrypoint) or None,
         "Cmd": list(command) or None,
         "Env": list(environment) or None,
-        "WorkingDir": _clean_working_dir(process),
+        "WorkingDir": working_dir,
         "User": _clean_user(process),
         "StopSignal": _clean_stop_signal(process),
     }
@@ -82,9 +90,9 @@ def clean_config(image: ImageConfig) -> CleanConfig:
         entrypoint=entrypoint,
         command=command,
         environment=environment,
-        working_dir=_clean_working_dir(process),
+        working_dir=working_dir,
         user=_clean_user(process),
-        volumes=_clean_volumes(process),
+        volumes=volumes,
         exposed_ports=tuple(sorted(process.exposed_ports or ())),
         dropped=(*(name for name, field in _DROPPED.items() if getattr(process, field)), *requests),
     )
@@ -153,9 +161,36 @@ def _clean_volumes(process: ProcessConfig) -> tuple[str, ...]:
 def _clean_inner_path(raw: str, name: str) -> str:
     """A path of the container's own, not one of the kernel's."""
     path = PurePosixPath(raw)
-    if not path.is_absolute() or ".." in path.parts or not raw.isprintable() or len(raw) > 1024:
+    if not path.is_absolute() or ".." in path.parts or not raw.isprintable():
         raise ArchiveUnsafe(f"The image's {name} {quote(raw)} is no plain absolute path: write one such as /app.")
-    clean = "/" + "/".join(part for part in path.parts if part.strip("/"))
+    parts = [part for part in path.parts if part.strip("/")]
+    if len(raw.encode()) > _LONGEST_PATH or any(len(part.encode()) > _LONGEST_PART for part in parts):
+        raise ArchiveUnsafe(
+            f"The image's {name} {quote(raw)} is beyond {_LONGEST_PATH} bytes ({_LONGEST_PART} per part): shorten it."
+        )
+    clean = "/" + "/".join(parts)
     if any(clean == kernel or clean.startswith(f"{kernel}/") for kernel in _KERNEL_PATHS):
         raise ArchiveUnsafe(f"The image's {name} {quote(raw)} belongs to the kernel: use a folder such as /app.")
+    if any(clean.startswith(f"{ours}/") for ours in _OUR_PATHS):
+        raise ArchiveUnsafe(f"The image's {name} {quote(raw)} lies below a folder of ours: use one such as /app.")
     return clean
+
+
+def _check_covered(working_dir: str, volumes: tuple[str, ...]) -> None:
+    """A VOLUME begins empty, so a working folder below it is not there when the agent starts."""
+    for volume in volumes:
+        if working_dir.startswith(f"{volume}/"):
+            raise ArchiveInvalid(
+                f"The image's WORKDIR {quote(working_dir)} lies below its VOLUME {quote(volume)}, which begins empty: "
+                "remove the VOLUME."
+            )
+
+
+def _check_size(words: tuple[str, ...]) -> None:
+    """What a program gets when it starts has a limit in every kernel."""
+    sizes = [len(word.encode("utf-8", "surrogatepass")) for word in words]
+    if any(size > _LONGEST_WORD for size in sizes) or sum(sizes) > _MOST_WORDS_BYTES:
+        raise ArchiveInvalid(
+            f"The image's ENTRYPOINT, CMD and ENV have {sum(sizes)} bytes, beyond {_MOST_WORDS_BYTES} "
+            f"({_LONGEST_WORD} per word): put them into a file."
+        )

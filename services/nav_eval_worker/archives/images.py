@@ -20,8 +20,9 @@ from typing import BinaryIO, NamedTuple, cast
 import msgspec
 
 from nav_eval_worker.archives.configuration import CleanConfig, clean_config
-from nav_eval_worker.archives.contents import ArchiveMember, Contents, ImageLayer, read_contents
+from nav_eval_worker.archives.contents import ArchiveMember, Contents, read_contents
 from nav_eval_worker.archives.errors import ArchiveDamaged, quote
+from nav_eval_worker.archives.layers import ImageLayer
 from nav_eval_worker.archives.limits import IMAGE_LIMITS, ArchiveLimits, Budget
 from nav_eval_worker.archives.manifests import ImageConfig, SelectedImage, choose_image, decode_document
 from nav_eval_worker.archives.streams import Compression, PullStream, Readable, to_buffered
@@ -114,10 +115,10 @@ def write_canonical(
     ):
         for path in sorted([*layers, *documents]):
             if path in documents:
-                archive.addfile(_make_header(path, len(documents[path])), io.BytesIO(documents[path]))
+                archive.addfile(make_header(path, len(documents[path])), io.BytesIO(documents[path]))
             else:
                 layer, offset = layers[path]
-                archive.addfile(_make_header(path, layer.size), to_buffered(SpoolSlice(spool, offset, layer.size)))
+                archive.addfile(make_header(path, layer.size), to_buffered(SpoolSlice(spool, offset, layer.size)))
     return file.digest
 
 
@@ -132,7 +133,8 @@ def get_layer_path(layer: ImageLayer) -> str:
     return f"{layer.diff_id.removeprefix('sha256:')}.tar"
 
 
-def _make_header(path: str, size: int) -> tarfile.TarInfo:
+def make_header(path: str, size: int) -> tarfile.TarInfo:
+    """A file of ours in an archive: without owner and time."""
     header = tarfile.TarInfo(path)
     header.size, header.mode = size, 0o644
     return header

@@ -19,7 +19,7 @@ class ArchiveLimits:
     ratio: int = 200  #: bytes out per byte in, once `ratio_from` bytes are out
     ratio_from: int = 64 * MIB  #: small archives of zeros hurt nobody
     members: int = 2_000  #: headers of the outer archive, extension headers included
-    layers: int = 127  #: what the engine's overlay file system can stack
+    layers: int = 125  #: what engines stack, their own two on top not counted
     layer_files: int = 500_000  #: headers in all layers together, extension headers included
     file_bytes: int = 16 * GIB  #: one file inside a layer
     path_bytes: int = 1_024  #: one path

@@ -3,7 +3,9 @@
 The standard library's reader forgives (bad checksums end an archive quietly, sparse maps and PAX
 headers of any size are read into memory, global headers apply to later members), and the engine's
 reader forgives other things. This one reads ustar, GNU and PAX as `docker`, `podman`, `buildah` and
-`tar` write them, and refuses whatever two readers could understand differently.
+`tar` write them, and refuses whatever two readers could understand differently. Engines read with Go's
+`archive/tar`: what that cannot parse (a PAX time that is no number) or reads otherwise than we do (`star`'s
+headers, whose shorter prefix changes names) is refused here, where the team gets a reason.
 """
 
 import io
@@ -11,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from types import MappingProxyType
 from typing import NamedTuple
 
 from nav_eval_worker.archives.errors import ArchiveDamaged, ArchiveTooLarge, ArchiveUnsafe, quote
@@ -21,6 +24,15 @@ BLOCK = 512
 _ZEROS = bytes(BLOCK)
 _AGAIN = "save the archive again"
 _RECORD = re.compile(rb"([1-9][0-9]{0,9}) ([^=\n\0]+)=")
+_XATTR = "SCHILY.xattr."
+_USTAR, _GNU = b"ustar\0", b"ustar  \0"
+_STAR = b"tar\0"
+_GNU_REST = slice(369, 508)  # offset, long names, sparse map, real size: nothing that an image needs
+_TIMES = range(-62_135_596_800, 253_402_300_800)
+"""Seconds of the years 1 to 9999. Builders write the year 1 where they mean "no time"."""
+_LARGEST_ID = 2**32 - 2  # one more means "leave it as it is" to the kernel
+_PAX_TIME = re.compile(rb"-?[0-9]{1,12}(\.[0-9]{0,30})?")
+_PAX_NUMBER = re.compile(rb"[0-9]{1,19}")
 
 
 class TarEntryKind(StrEnum):
@@ -38,7 +50,6 @@ class TarEntryKind(StrEnum):
 _KINDS = {
     b"0": TarEntryKind.FILE,
     b"\0": TarEntryKind.FILE,
-    b"7": TarEntryKind.FILE,
     b"1": TarEntryKind.HARDLINK,
     b"2": TarEntryKind.SYMLINK,
     b"3": TarEntryKind.CHARACTER,
@@ -58,7 +69,7 @@ class TarEntry(NamedTuple):
     mode: int = 0  #: permission bits
     link: str = ""  #: where a link leads
     device: tuple[int, int] = (0, 0)  #: major and minor number
-    attributes: frozenset[str] = frozenset()  #: names of extended attributes
+    attributes: Mapping[str, bytes] = MappingProxyType({})  #: extended attributes
 
 
 @dataclass(slots=True)
@@ -139,10 +150,36 @@ class TarReader:
         return block
 
     def _check_header(self, block: bytes) -> None:
-        if block[257:262] != b"ustar":
+        if block[257:263] != _USTAR and block[257:265] != _GNU:
             raise self._make_damage_error("is not a tar (or one older than ustar)")
         if self._parse_number(block[148:156]) != sum(block[:148]) + sum(block[156:]) + 8 * 32:
             raise self._make_damage_error("has a header with a wrong checksum")
+        self._check_dialect(block)
+        for field_ in (block[108:116], block[116:124]):
+            if self._parse_number(field_) > _LARGEST_ID:
+                raise self._make_damage_error("has a header with an owner beyond all user ids")
+        self._check_time(self._parse_time(block[136:148]))
+        self._parse_number(block[329:337])
+        self._parse_number(block[337:345])
+
+    def _check_dialect(self, block: bytes) -> None:
+        """Forms whose names an engine puts together in another way than we do."""
+        if block[257:263] == _USTAR and block[508:512] == _STAR:
+            raise ArchiveUnsafe(f"{self._where} has a header of the program `star`: write it with GNU tar or docker.")
+        if block[257:265] == _GNU:
+            for field_ in (block[345:357], block[357:369]):
+                self._parse_time(field_)
+            if block[_GNU_REST].strip(b"\0"):
+                raise self._make_damage_error("has a header of an incremental or sparse backup")
+
+    def _check_time(self, seconds: int) -> None:
+        if seconds not in _TIMES:
+            raise self._make_damage_error("has a header with a time beyond the year 9999")
+
+    def _parse_time(self, raw: bytes) -> int:
+        if raw[0] == 0xFF:  # the one number that may be negative
+            return int.from_bytes(raw, "big", signed=True)
+        return self._parse_number(raw)
 
     def _check_tail(self) -> None:
         """Nothing but zeros may follow the end mark."""
@@ -168,7 +205,7 @@ class TarReader:
         data = self._read_exactly(size)
         self._read_exactly(-size % BLOCK)
         if flag == b"g":
-            self._check_global(data)
+            self._check_global(block, data)
             return
         if flag in extensions.seen:
             raise self._make_damage_error(f"has a {_EXTENSIONS[flag]} twice for one member")
@@ -178,9 +215,13 @@ class TarReader:
         else:
             extensions.long[flag] = data.rstrip(b"\0")
 
-    def _check_global(self, data: bytes) -> None:
-        """Some readers apply it to all that follows, some ignore it: harmless keys only."""
-        if {"path", "linkpath", "size"} & self._parse_pax(data).keys():
+    def _check_global(self, block: bytes, data: bytes) -> None:
+        """Some readers apply it to all that follows, some ignore it, some make a folder for it: harmless ones only."""
+        records = self._parse_pax(data)
+        parts = [part for part in _parse_name(block).split(b"/") if part != b"."]
+        is_plain = len(parts) == 1 and parts[0] not in (b"", b"..")
+        changed = [key for key in records if key in ("path", "linkpath", "size") or key.startswith(_XATTR)]
+        if changed or not is_plain:
             raise ArchiveUnsafe(f"{self._where} renames or resizes all members by a global header: {_AGAIN}.")
 
     def _parse_pax(self, data: bytes) -> dict[str, bytes]:
@@ -196,9 +237,23 @@ class TarReader:
                 raise self._make_damage_error(f"has a PAX header with {quote(key)} twice")
             if key.startswith("GNU.sparse."):
                 raise self._make_sparse_error()
-            records[key] = data[match.end() : end - 1]
+            records[key] = self._check_record(key, data[match.end() : end - 1])
             at = end
         return records
+
+    def _check_record(self, key: str, value: bytes) -> bytes:
+        """Engines stop at a number that they cannot read, whether or not they need it."""
+        if not value and key != "path":
+            return value
+        if key in ("uid", "gid") and (not _PAX_NUMBER.fullmatch(value) or int(value) > _LARGEST_ID):
+            raise self._make_damage_error(f"has a PAX {key} that is no user's or group's number")
+        if key in ("mtime", "atime", "ctime"):
+            if not _PAX_TIME.fullmatch(value):
+                raise self._make_damage_error(f"has a PAX {key} that is no time")
+            self._check_time(int(value.partition(b".")[0]))
+        if key in ("path", "linkpath", "uname", "gname") and b"\0" in value:
+            raise self._make_damage_error("has an empty name or one with a NUL")
+        return value
 
     def _make_sparse_error(self) -> ArchiveUnsafe:
         return ArchiveUnsafe(f"{self._where} has a sparse file: copy it with `cp --sparse=never` and build again.")
@@ -222,7 +277,7 @@ class TarReader:
             mode=self._parse_number(block[100:108]) & 0o7777,
             link=link if kind in (TarEntryKind.SYMLINK, TarEntryKind.HARDLINK) else "",
             device=(self._parse_number(block[329:337]), self._parse_number(block[337:345])) if is_device else (0, 0),
-            attributes=_list_attributes(extensions.pax) if extensions.pax else frozenset(),
+            attributes=_list_attributes(extensions.pax) if extensions.pax else MappingProxyType({}),
         )
 
     def _parse_kind(self, block: bytes) -> TarEntryKind:
@@ -238,7 +293,7 @@ class TarReader:
     def _parse_size(self, block: bytes, pax: dict[str, bytes]) -> int:
         size = self._parse_number(block[124:136])
         if "size" in pax:
-            if not re.fullmatch(rb"[0-9]{1,19}", pax["size"]):
+            if not _PAX_NUMBER.fullmatch(pax["size"]):
                 raise self._make_damage_error("has a PAX size that is no number")
             size = int(pax["size"])
         if size > self._budget.limits.file_bytes:
@@ -270,8 +325,8 @@ class MemberStream(PullStream):
         return self._reader.read_data(size)
 
 
-def _list_attributes(pax: Mapping[str, bytes]) -> frozenset[str]:
-    return frozenset(key.removeprefix("SCHILY.xattr.") for key in pax if key.startswith("SCHILY.xattr."))
+def _list_attributes(pax: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    return {key.removeprefix(_XATTR): value for key, value in pax.items() if key.startswith(_XATTR)}
 
 
 def _parse_field(raw: bytes) -> bytes:

@@ -36,13 +36,12 @@ from nav_eval_worker.runtime.base import (
     make_replay_order,
     make_shard_order,
 )
-from nav_eval_worker.runtime.containers import spec, volumes
+from nav_eval_worker.runtime.containers import controls, spec, volumes
 from nav_eval_worker.runtime.containers.engine import (
     DockerSettings,
     check_isolation,
     connect,
     translate_engine_errors,
-    translate_start_errors,
 )
 from nav_eval_worker.runtime.containers.image_cache import ImageCache
 from nav_eval_worker.runtime.containers.pair import DockerPair
@@ -159,7 +158,8 @@ class DockerRuntime(Runtime):
     def _start_agent(self, work: ShardWork, image: AgentImage, pair: DockerPair) -> None:
         note = self.images.note(image.id)
         options = spec.make_agent(work, self._settings, volumes=note.volumes if note else ())
-        with translate_start_errors():
+        control = spec.make_agent(work, self._settings, volumes=(), part="control")
+        with controls.blame_start(lambda: controls.can_start(self._client, self._settings.simulator_image, control)):
             container = self._client.containers.create(image.handle, **options)
             pair.listen_to_agent(container)
             container.start()

@@ -1,7 +1,6 @@
-"""The connection to an engine, and what its refusals mean: its trouble is ours, a missing program is the team's."""
+"""The connection to an engine, and what a worker is told about it."""
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields
@@ -9,27 +8,14 @@ from typing import Any
 
 import docker
 from docker.constants import DEFAULT_DOCKER_API_VERSION
-from docker.errors import APIError, DockerException, NotFound
+from docker.errors import DockerException
 from requests.exceptions import RequestException
 
-from nav_eval.agents.failures import AgentCrash
-from nav_eval.agents.messages import shorten
 from nav_eval.errors import ConfigError
 from nav_eval_worker.runtime.base import RuntimeUnavailable
 
 SECONDS = 120
 """For one answer of the engine; loading a large image takes longer and has no limit."""
-_NOT_STARTED = (
-    "executable file not found",
-    "no such file or directory",
-    "permission denied",
-    "exec format error",
-    # an image that has a file or a link where a folder belongs
-    "not a directory",
-    "too many levels of symbolic links",
-    "cannot be mounted because",
-)
-_HOST_PATHS = re.compile(r"/\S*?/(?:overlay2/[0-9a-f]+/merged|volumes/[\w.-]+/_data)")
 
 
 def connect(timeout: float | None = SECONDS) -> docker.DockerClient:
@@ -73,27 +59,6 @@ def check_isolation(client: docker.DockerClient) -> None:
             f"The Docker engine has no {', no '.join(missing)}: strangers' code is not run there. "
             "A rootless engine needs cgroup v2 with its controllers delegated; see docs/security.md."
         )
-
-
-@contextmanager
-def translate_start_errors() -> Iterator[None]:
-    """Starting a team's container: a command that is not in the image is the team's fault."""
-    try:
-        yield
-    except NotFound as error:  # the image was dropped in this very moment: it is admitted again
-        raise RuntimeUnavailable(f"The agent's image is gone: {error.explanation}") from error
-    except APIError as error:
-        said = str(error.explanation or error)
-        if any(words in said for words in _NOT_STARTED):
-            raise AgentCrash(f"The image cannot be started: {_strip_host_paths(said)}") from error
-        raise RuntimeUnavailable(f"The Docker engine cannot start the agent: {said}") from error
-    except (DockerException, RequestException, OSError) as error:
-        raise RuntimeUnavailable(f"The Docker engine does not answer: {error}") from error
-
-
-def _strip_host_paths(said: str) -> str:
-    """What the engine said, without where it keeps things on its host."""
-    return shorten(_HOST_PATHS.sub("", said.rpartition("container init: ")[2]).strip(), limit=300)
 
 
 PREFIX = "NAV_EVAL_DOCKER_"

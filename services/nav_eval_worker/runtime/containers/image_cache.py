@@ -19,9 +19,11 @@ import msgspec
 from docker.errors import APIError, ImageNotFound
 from docker.models.images import Image as DockerImage
 
+from nav_eval.agents.failures import ImageInvalid
 from nav_eval_worker.archives import ArchiveLimits, ImageSummary, make_submission_name, rewrite_archive
 from nav_eval_worker.archives.streams import Readable
 from nav_eval_worker.runtime.base import AgentImage
+from nav_eval_worker.runtime.containers import controls
 from nav_eval_worker.runtime.containers.engine import translate_engine_errors
 
 YOUNG_SECONDS = 3600.0
@@ -139,7 +141,7 @@ class ImageCache:
             summary = rewrite_archive(archive, canonical, limits=limits)
             if self._handle(summary.image_id) is None:
                 self._write_note(summary)
-                self._load(canonical, make_submission_name(summary.image_id))
+                self._load(canonical, summary)
             elif self.note(summary.image_id) is None:
                 self._write_note(summary)
         found = self.find(summary.image_id)
@@ -155,9 +157,20 @@ class ImageCache:
         leaving = [image_id for image_id, _ in self._index.list_surplus(self.limit, now=now)]
         return sum(self._drop(image_id) for image_id in [*self._unknown(now=now), *leaving])
 
-    def _load(self, canonical: Path, name: str) -> None:
-        with translate_engine_errors(), canonical.open("rb") as archive:
-            self._client.images.load(archive)
+    def _load(self, canonical: Path, summary: ImageSummary) -> None:
+        """An image that is refused is the team's fault, unless the engine takes none at all."""
+        name = make_submission_name(summary.image_id)
+
+        def is_well() -> bool:
+            return controls.can_load(self._client, canonical.parent, size=summary.unpacked_bytes)
+
+        try:
+            with controls.blame_load(is_well), canonical.open("rb") as archive:
+                self._client.images.load(archive)
+        except ImageInvalid:
+            self._index.remove(summary.image_id)
+            raise
+        with translate_engine_errors():
             self._client.images.get(name).tag(name)  # which notes the time; loading alone does not
 
     def _handle(self, image_id: str) -> str | None:

@@ -42,10 +42,12 @@ def make_name(work: Work, part: str) -> str:
     return f"nav-eval-{work.run}-{part}"
 
 
-def make_agent(work: ShardWork, settings: DockerSettings, *, volumes: tuple[str, ...]) -> dict[str, Any]:
+def make_agent(
+    work: ShardWork, settings: DockerSettings, *, volumes: tuple[str, ...], part: str = "agent"
+) -> dict[str, Any]:
     """A team's container: no network, no capabilities, nothing to write to but a small memory."""
     return {
-        **_make_restrictions(work, settings, "agent"),
+        **_make_restrictions(work, settings, part),
         "runtime": settings.runtime or None,
         "environment": make_agent_environment(work),
         "mounts": _list_agent_mounts(work),

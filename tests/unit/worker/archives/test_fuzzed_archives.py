@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from nav_eval_worker.archives import ArchiveInvalid, ArchiveLimits, inspect_archive, inspect_weights, rewrite_archive
 from support.archives import BASE, PACKERS, Image, tar
+from support.fuzzed_archives import make_archive
 
 SEEDS = [
     PACKERS[packing](tar(getattr(Image(layer_packing=inner), layout)()))
@@ -76,6 +77,12 @@ def test_tar_headers_with_other_fields_and_a_fitting_checksum(block: int, at: in
     part[148:156] = b"%06o\0 " % sum(part)
     data[header] = part
     survives(bytes(data))
+
+
+@RELAXED
+@given(st.integers(0, 1_000_000))
+def test_layers_of_names_in_each_others_way(seed: int) -> None:
+    survives(make_archive(seed))
 
 
 @RELAXED
