@@ -24,14 +24,16 @@ from nav_eval.compilation import compile_inline, compile_scalar_kernel
 from nav_eval.scene.navigation.movement import (
     CHORD_TOLERANCE,
     SIDES,
+    TOUCH,
     Graph,
     LatticePoint,
+    find_wall,
     get_adjacent,
     is_visible,
     is_visible_from_node,
 )
 from nav_eval.scene.navigation.spans import EAST, NORTH, SOUTH, WEST
-from nav_eval.scene.navigation.surface import FULL, Surface, blend, get_corners, locate, to_lattice
+from nav_eval.scene.navigation.surface import FULL, Surface, blend, get_corners, get_height, locate, to_lattice
 
 BUCKETS = 1 << 10  #: a ring; keys in the queue differ by a few lattice steps at most
 PER_STEP = 4  #: buckets per lattice step: a node's parent comes out well before it
@@ -89,6 +91,7 @@ def _remove(queue: BucketQueue, node: int) -> None:
 
 
 NOWHERE = -1  #: instead of a corner, where there is no way
+SAME_HEIGHT = 1e-5  #: metres; a position this near to the ground is on it, and farther off it is moved there
 
 #: what is known of a node; nothing, a parent that it may see, one that it surely sees, and that nothing is shorter
 UNTOUCHED, TENTATIVE, VERIFIED, SETTLED = range(4)
@@ -114,7 +117,7 @@ class FieldState(NamedTuple):
     """The state of a search from a set of goals; what is settled is final."""
 
     nodes: NDArray[Any]  #: a RECORD per node of the surface, and after them one per goal
-    goals: NDArray[np.float64]  #: per goal u, v, grade and height
+    goals: NDArray[np.float64]  #: per goal u, v, grade, height and the margin that blocks a line to it
     queue: BucketQueue  #: the nodes that are next, in the same records
 
 
@@ -122,7 +125,7 @@ def make_field(surface: Surface, graph: Graph, goals: Sequence[GoalPlace]) -> Fi
     """The field of a set of goals on the surface."""
     nodes = np.zeros(len(surface.i) + len(goals), dtype=RECORD)  # takes memory only where it is touched
     queue = BucketQueue(nodes, np.full(BUCKETS, NO_NODE, dtype=np.int32), np.zeros(2, dtype=np.int64))
-    places = np.array([(u, v, 0.0, height) for _, u, v, height in goals], dtype=np.float64).reshape(-1, 4)
+    places = np.array([(u, v, 0.0, height, 0.0) for _, u, v, height in goals], dtype=np.float64).reshape(-1, 5)
     field = FieldState(nodes, places, queue)
     _start_search(surface, graph, field, np.array([quad for quad, *_ in goals], dtype=np.int32))
     return field
@@ -133,10 +136,20 @@ def _start_search(surface: Surface, graph: Graph, field: FieldState, quads: NDAr
     goals = field.goals
     for goal in range(len(goals)):
         quad = quads[goal]
-        values = get_corners(graph.grade, surface.links, quad)
-        goals[goal, 2] = blend(values, goals[goal, 0] - surface.i[quad], goals[goal, 1] - surface.j[quad])
+        u, v = _clamp_to_quad(surface, quad, goals[goal, 0], goals[goal, 1])
+        a, b = u - surface.i[quad], v - surface.j[quad]
+        goals[goal, 0], goals[goal, 1] = u, v
+        goals[goal, 2] = blend(get_corners(graph.grade, surface.links, quad), a, b)
+        goals[goal, 4] = find_wall(blend(get_corners(surface.margin, surface.links, quad), a, b))
         for corner in range(4):
             _offer_goal(surface, graph, field, _get_corner(surface.links, quad, corner), goal)
+
+
+@compile_inline
+def _clamp_to_quad(surface: Surface, quad: int, u: float, v: float) -> tuple[float, float]:
+    """A place of a quad without what `locate` forgives at its edges: a line to there would leave the quad."""
+    i, j = float(surface.i[quad]), float(surface.j[quad])
+    return min(i + 1.0, max(i, u)), min(j + 1.0, max(j, v))
 
 
 @compile_inline
@@ -148,7 +161,7 @@ def _offer_goal(surface: Surface, graph: Graph, field: FieldState, node: int, go
         field.nodes[node]["state"] != UNTOUCHED and metres >= field.nodes[node]["metres"]
     ):
         return
-    if is_visible_from_node(surface, graph.grade, node, there):
+    if is_visible_from_node(surface, graph.grade, node, there, field.goals[goal, 4]):
         _set_parent(surface, field, node, len(surface.i) + goal, metres, VERIFIED)
 
 
@@ -176,8 +189,9 @@ def _expand_next(surface: Surface, graph: Graph, field: FieldState) -> bool:
     if node < 0:
         return False
     if field.nodes[node]["state"] == TENTATIVE and not _is_between_siblings(surface, graph, field, node):
-        parent = _get_place(surface, graph, field, int(field.nodes[node]["parent"]))
-        if not is_visible_from_node(surface, graph.grade, node, parent):
+        ahead = int(field.nodes[node]["parent"])
+        parent = _get_place(surface, graph, field, ahead)
+        if not is_visible_from_node(surface, graph.grade, node, parent, _get_wall(surface, field, ahead)):
             _set_best_parent(surface, graph, field, node)
             return True
     field.nodes[node]["state"] = SETTLED
@@ -219,7 +233,7 @@ def _set_best_parent(surface: Surface, graph: Graph, field: FieldState, node: in
         there = _get_place(surface, graph, field, corner)
         metres = field.nodes[corner]["metres"] + _compute_length(spacing, here, there)
         if metres < best:
-            if is_visible_from_node(surface, graph.grade, node, there):
+            if is_visible_from_node(surface, graph.grade, node, there, _get_wall(surface, field, corner)):
                 best, parent = metres, corner
             else:
                 refused = corner
@@ -302,6 +316,13 @@ def _get_place(surface: Surface, graph: Graph, field: FieldState, index: int) ->
 
 
 @compile_inline
+def _get_wall(surface: Surface, field: FieldState, index: int) -> float:
+    """The margin that blocks a line to a node or goal."""
+    goal = index - len(surface.i)
+    return TOUCH if goal < 0 else float(field.goals[goal, 4])
+
+
+@compile_inline
 def _compute_length(spacing: float, start: LatticePoint, end: LatticePoint) -> float:
     du, dv, dy = (start[0] - end[0]) * spacing, (start[1] - end[1]) * spacing, start[2] - end[2]
     return math.sqrt(du * du + dv * dv + dy * dy)
@@ -324,8 +345,10 @@ def compute_distance(surface: Surface, graph: Graph, field: FieldState, point: L
     if quad < 0:
         return False, math.inf, NOWHERE
     _settle_quad(surface, graph, field, quad)
-    spacing, values = surface.tiling.spacing, get_corners(graph.grade, surface.links, quad)
-    here = (u, v, blend(values, u - surface.i[quad], v - surface.j[quad]))
+    u, v = _clamp_to_quad(surface, quad, u, v)
+    a, b, spacing = u - surface.i[quad], v - surface.j[quad], surface.tiling.spacing
+    here = (u, v, blend(get_corners(graph.grade, surface.links, quad), a, b))
+    own_wall = find_wall(blend(get_corners(surface.margin, surface.links, quad), a, b))
     best, parent, refused = math.inf, NOWHERE, NOWHERE
     for corner in range(8):  # first over the parents of the quad's nodes, then over these nodes themselves
         node = _get_corner(surface.links, quad, corner % 4)
@@ -335,11 +358,14 @@ def compute_distance(surface: Surface, graph: Graph, field: FieldState, point: L
         there = _get_place(surface, graph, field, ahead)
         metres = float(field.nodes[ahead]["metres"]) + _compute_length(spacing, here, there)
         if metres < best:
-            if is_visible(surface, graph.grade, quad, here, there):
+            wall = min(own_wall, _get_wall(surface, field, ahead))
+            if is_visible(surface, graph.grade, quad, here, there, wall):
                 best, parent = metres, ahead
             else:
                 refused = ahead
     if parent != NOWHERE:  # the grade smooths heights, so on a stair it may fall short of the straight line
-        goal = field.goals[get_goal(field, parent)]
-        best = max(best, _compute_length(spacing, (u, v, point[1]), (goal[0], goal[1], goal[3])))
+        goal, height = field.goals[get_goal(field, parent)], get_height(surface, quad, u, v)
+        if abs(point[1] - height) < SAME_HEIGHT:
+            height = point[1]
+        best = max(best, _compute_length(spacing, (u, v, height), (goal[0], goal[1], goal[3])))
     return True, best, parent

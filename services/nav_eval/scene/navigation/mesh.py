@@ -124,9 +124,9 @@ class NavigationMesh:
 
     def snap_point(self, point: Vec3) -> Vec3 | None:
         wanted = _to_floats(point)
-        below = self._put_on_surface(wanted)
-        if below is not None and abs(below[1] - wanted[1]) <= HEIGHT_ERROR:
-            return below
+        standing = self._find_standing_place(wanted)
+        if standing is not None:
+            return standing
         found, x, y, z = find_nearest(self.surface, wanted, SNAP_REACH, SNAP_FARTHEST)
         return self._put_on_surface((x, y, z)) if found else None
 

@@ -21,6 +21,7 @@ from nav_eval.scene.navigation.spans import EAST, NORTH, SOUTH, WEST
 from nav_eval.scene.navigation.surface import (
     ABSENT,
     FULL,
+    INSIDE,
     PARTIAL,
     Corners,
     Surface,
@@ -37,13 +38,21 @@ MAX_SLIDES = 64  #: border pieces that one step may follow
 MAX_QUADS = 1 << 20  #: quads that one line may cross
 TOUCH = -1e-9  #: a margin below this is a wall: far inside of what `locate` forgives
 
+#: the same for lines of sight that start or end at a place which `locate` had to forgive: it forgives them, too
+FORGIVING_TOUCH = 2.0 * INSIDE
+
 #: t of the line, quad there, was it blocked, and the direction away from the border
 Stop = tuple[float, int, bool, float, float]
 
 
 @compile_inline
-def _find_border_crossing(margins: Corners, start: tuple[float, float], end: tuple[float, float]) -> tuple[float, bool]:
-    """How far (0 to 1, 2 for all of it) a segment within a quad stays inside, and is that in the triangle a ≥ b?"""
+def _find_border_crossing(
+    margins: Corners, start: tuple[float, float], end: tuple[float, float], wall: float
+) -> tuple[float, bool]:
+    """How far (0 to 1, 2 for all of it) a segment within a quad stays inside, and is that in the triangle a ≥ b?
+
+    A margin below `wall` is outside.
+    """
     before, after = start[0] - start[1], end[0] - end[1]
     at_start, at_end = blend(margins, start[0], start[1]), blend(margins, end[0], end[1])
     turn, at_turn = 0.0, at_start
@@ -51,9 +60,9 @@ def _find_border_crossing(margins: Corners, start: tuple[float, float], end: tup
         turn = before / (before - after)
         place = start[0] + turn * (end[0] - start[0])
         at_turn = blend(margins, place, place)
-        if at_turn < TOUCH and at_turn < at_start:
+        if at_turn < wall and at_turn < at_start:
             return turn * max(0.0, at_start) / (max(0.0, at_start) - at_turn), before > 0.0
-    if at_end < TOUCH and at_end < at_turn:
+    if at_end < wall and at_end < at_turn:
         rest = (1.0 - turn) * max(0.0, at_turn) / (max(0.0, at_turn) - at_end)
         return turn + rest, after > 0.0 or (after == 0.0 and before > 0.0)
     return 2.0, True
@@ -75,7 +84,7 @@ def find_present_quad(links: NDArray[np.int32], quads: NDArray[np.uint8], quad: 
 
 @compile_inline
 def _find_stop(
-    margins: Corners, place: tuple[float, float], along: tuple[float, float], times: tuple[float, float]
+    margins: Corners, place: tuple[float, float], along: tuple[float, float], times: tuple[float, float], wall: float
 ) -> tuple[float, float, float]:
     """When a line touches the border within a quad (2 for never), and the direction away from the border.
 
@@ -84,7 +93,7 @@ def _find_stop(
     t, leave = times
     here = (_clamp_unit(place[0] + t * along[0]), _clamp_unit(place[1] + t * along[1]))
     there = (_clamp_unit(place[0] + leave * along[0]), _clamp_unit(place[1] + leave * along[1]))
-    part, lower = _find_border_crossing(margins, here, there)
+    part, lower = _find_border_crossing(margins, here, there, wall)
     if part > 1.0:
         return 2.0, 0.0, 0.0
     away = compute_slope(margins, lower)
@@ -99,10 +108,12 @@ def march(
     start: tuple[float, float],
     along: tuple[float, float],
     chord: tuple[float, float, float],
+    wall: float = TOUCH,
 ) -> Stop:
     """Follow start + t · along from t = 0 to 1 until something stops it.
 
-    `chord` is (height at t = 0, rise, tolerance): a line of sight ends where `height` leaves it by more.
+    `chord` is (height at t = 0, rise, tolerance): a line of sight ends where `height` leaves it by more. A margin
+    below `wall` stops every line.
     Distances to the next lattice lines are compared by products: exact for nodes, and no division inside.
     """
     links, quads, margin = surface.links, surface.quads, surface.margin
@@ -120,7 +131,8 @@ def march(
         by_u, by_v = ahead_u * reach_v, ahead_v * reach_u
         if quads[quad] == PARTIAL:
             leave = 1.0 if done else (ahead_u / reach_u if by_u <= by_v else ahead_v / reach_v)
-            touch, away_u, away_v = _find_stop(get_corners(margin, links, quad), (u - i, v - j), along, (t, leave))
+            margins = get_corners(margin, links, quad)
+            touch, away_u, away_v = _find_stop(margins, (u - i, v - j), along, (t, leave), wall)
             if touch <= 1.0:
                 return touch, quad, True, away_u, away_v
         if done:
@@ -303,16 +315,29 @@ LatticePoint = tuple[float, float, float]  #: (u, v, grade)
 
 
 @compile_inline
-def is_visible(surface: Surface, grade: NDArray[np.float32], quad: int, start: LatticePoint, end: LatticePoint) -> bool:
-    """Is the straight line between two places free, starting in this quad?"""
+def find_wall(margin: float) -> float:
+    """Below which margin a line of sight is blocked that starts or ends at a place with this margin.
+
+    Places a rounding error outside of the region are still on the surface; a line must not be stopped by its own end.
+    """
+    return TOUCH if margin >= TOUCH else FORGIVING_TOUCH
+
+
+@compile_inline
+def is_visible(
+    surface: Surface, grade: NDArray[np.float32], quad: int, start: LatticePoint, end: LatticePoint, wall: float
+) -> bool:
+    """Is the straight line between two places free, starting in this quad? A margin below `wall` blocks it."""
     along = (end[0] - start[0], end[1] - start[1])
     chord = (start[2], end[2] - start[2], CHORD_TOLERANCE)
-    _, last, blocked, _, _ = march(surface, grade, quad, (start[0], start[1]), along, chord)
+    _, last, blocked, _, _ = march(surface, grade, quad, (start[0], start[1]), along, chord, wall)
     return not blocked and abs(grade[last] - end[2]) <= LAYER
 
 
 @compile_inline
-def is_visible_from_node(surface: Surface, grade: NDArray[np.float32], node: int, end: LatticePoint) -> bool:
+def is_visible_from_node(
+    surface: Surface, grade: NDArray[np.float32], node: int, end: LatticePoint, wall: float
+) -> bool:
     """The same from a node; along a lattice line the quads on either side will do."""
     start = (float(surface.i[node]), float(surface.j[node]), float(grade[node]))
     du, dv = end[0] - start[0], end[1] - start[1]
@@ -322,7 +347,7 @@ def is_visible_from_node(surface: Surface, grade: NDArray[np.float32], node: int
             quad = surface.links[quad, WEST]
         if quad >= 0 and (dv < 0.0 or (dv == 0.0 and attempt == 1)):
             quad = surface.links[quad, NORTH]
-        if quad >= 0 and surface.quads[quad] != ABSENT and is_visible(surface, grade, quad, start, end):
+        if quad >= 0 and surface.quads[quad] != ABSENT and is_visible(surface, grade, quad, start, end, wall):
             return True
         if du != 0.0 and dv != 0.0:
             return False
