@@ -46,7 +46,7 @@ def _make_parser() -> argparse.ArgumentParser:
     init.add_argument("directory", type=Path)
 
     serving = command("serve", _run_serve)
-    serving.add_argument("agent", help="module:Class or path/agent.py:Class")
+    serving.add_argument("agent", help="module:Class, path/agent.py:Class, or uninavid:module:Class")
     serving.add_argument("--protocol", choices=PROTOCOLS, default=None)
     serving.add_argument("--address", help="host:port, unix:/path, or the evaluator's ws://host:port")
     serving.add_argument("--max-episodes", type=int, help="episodes at once, instead of what the agent says")
@@ -253,7 +253,10 @@ def _make_client(arguments: argparse.Namespace) -> Any:  # noqa: ANN401
 
 
 def load_agent(name: str) -> Any:  # noqa: ANN401
-    """The class called `module:Class` or `path/agent.py:Class`."""
+    """The class called `module:Class` or `path/agent.py:Class`; after `uninavid:` and the like, wrapped as an agent."""
+    model, _, wrapped = name.partition(":")
+    if ":" in wrapped:
+        return _load_wrapped(model, wrapped)
     source, _, attribute = name.rpartition(":")
     if not source:
         raise SdkError(f"{name!r} is no agent; write module:Class, such as agent:MyAgent.")
@@ -263,6 +266,14 @@ def load_agent(name: str) -> Any:  # noqa: ANN401
         return getattr(module, attribute)
     except (ModuleNotFoundError, AttributeError) as error:
         raise SdkError(f"Cannot load {name!r}: {error}") from error
+
+
+def _load_wrapped(model: str, name: str) -> Any:  # noqa: ANN401
+    from nav_eval_sdk.models import WRAPPERS
+
+    if model not in WRAPPERS:
+        raise SdkError(f"{model!r} is no model that we can wrap; choose among {', '.join(WRAPPERS)}.")
+    return WRAPPERS[model](load_agent(name))
 
 
 if __name__ == "__main__":

@@ -4,11 +4,15 @@ grpc://host:port  host:port  unix:/path     serves agent.proto
 http://host:port                            serves REST
 ws://0.0.0.0:port[/secret]                  connects to us on this port, at this path
 openpi://host:port?mapping=file.yaml        an openpi-style policy server
+navila://…  streamvln://…  internvla://…  omninav://…   a published model's own server (docs/adapters)
+uninavid:…  streamvln:…  internvla:package.module:Class   a published model's class, wrapped by the SDK
 package.module:Class  path/agent.py:Class   a Python class, in this process
 "python agent.py --fast"                    a command that serves agent.proto on $NAV_EVAL_SOCKET
 """
 
 import re
+import shlex
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -95,6 +99,49 @@ def _open_openpi(address: str, settings: ClientSettings) -> AgentClient:
     if len(files) != 1:
         raise AddressError(f"{address!r} needs one mapping, as in openpi://host:8000?mapping=file.yaml.")
     return OpenPiAgentClient(f"ws://{_parse_host_port(address, default=8000)}", read_mapping(Path(files[0])), settings)
+
+
+@SCHEMES.register("navila")
+def _open_navila(address: str, settings: ClientSettings) -> AgentClient:
+    from nav_eval.agents.navila_client import NavilaClient
+
+    return NavilaClient.open(address, settings)
+
+
+@SCHEMES.register("streamvln")
+def _open_streamvln(address: str, settings: ClientSettings) -> AgentClient:
+    if not address.startswith("streamvln://"):
+        return _open_wrapped(address, settings)
+    from nav_eval.agents.streamvln_client import StreamVlnClient
+
+    return StreamVlnClient.open(address, settings)
+
+
+@SCHEMES.register("internvla")
+def _open_internvla(address: str, settings: ClientSettings) -> AgentClient:
+    if not address.startswith("internvla://"):
+        return _open_wrapped(address, settings)
+    from nav_eval.agents.internvla_client import InternVlaClient
+
+    return InternVlaClient.open(address, settings)
+
+
+@SCHEMES.register("uninavid")
+def _open_wrapped(address: str, settings: ClientSettings) -> AgentClient:
+    """A model's class in a process of its own, as an agent by the SDK's wrapper."""
+    from nav_eval.agents.process_client import ProcessAgentClient
+
+    _, _, name = address.partition(":")
+    if not _CLASS.fullmatch(name):
+        raise AddressError(f"{address!r} names no class, as in uninavid:package.module:Class.")
+    return ProcessAgentClient(shlex.join([sys.executable, "-m", "nav_eval_sdk", "serve", address]), settings)
+
+
+@SCHEMES.register("omninav")
+def _open_omninav(address: str, settings: ClientSettings) -> AgentClient:
+    from nav_eval.agents.omninav_client import OmniNavClient
+
+    return OmniNavClient.open(address, settings)
 
 
 @SCHEMES.register("module")

@@ -82,6 +82,14 @@ class HttpConnection:
     def send(self, method: str, path: str, document: Document | None, *, codec: Codec, seconds: float) -> None:
         body = codec.encode(document) if document is not None else None
         headers = {"Content-Type": codec.content_type, "Accept": f"{codec.content_type}, {JSON.content_type}"}
+        self._request(method, path, body, headers=headers, seconds=seconds)
+
+    def post(self, path: str, body: bytes, *, content_type: str, seconds: float) -> HttpReply:
+        """A body of any type, and the answer to it."""
+        self._request("POST", path, body, headers={"Content-Type": content_type}, seconds=seconds)
+        return self.receive(seconds)
+
+    def _request(self, method: str, path: str, body: bytes | None, *, headers: dict[str, str], seconds: float) -> None:
         if self._is_stale():
             self._http.close()
         with self._name_failures(), self._watchdog.watch(seconds, self._abort) as deadline:

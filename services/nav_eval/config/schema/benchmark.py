@@ -274,14 +274,25 @@ class OutputConfig(ConfigModel):
 
 
 #: How an endpoint may begin, by protocol; `host:port` is fine for all of them. A local agent may be anything.
-SCHEMES = {"grpc": ("grpc", "unix"), "rest": ("http", "https"), "websocket": ("ws", "wss"), "openpi": ("openpi",)}
+SCHEMES = {
+    "grpc": ("grpc", "unix"),
+    "rest": ("http", "https"),
+    "websocket": ("ws", "wss"),
+    "openpi": ("openpi",),
+    "navila": ("navila",),
+    "streamvln": ("streamvln",),
+    "internvla": ("internvla",),
+    "omninav": ("omninav",),
+}
 
 
 class AgentServiceConfig(ConfigModel):
     """Where the agent is, what it speaks, and how long it may take."""
 
     type: Literal["remote", "local"] = "remote"
-    protocol: Literal["grpc", "rest", "websocket", "openpi", "local"] = "grpc"
+    protocol: Literal["grpc", "rest", "websocket", "openpi", "navila", "streamvln", "internvla", "omninav", "local"] = (
+        "grpc"
+    )
     endpoint: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
     """`host:port`, `unix:/path`, an http or ws address; `baseline:NAME`, `module:Class`, a command for local ones."""
     timeout: Positive = 30.0
