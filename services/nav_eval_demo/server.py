@@ -27,11 +27,11 @@ class DemoServer:
     def check(self, *, stalled: bool = False) -> None:
         """Raise unless it runs, and gets somewhere."""
         if (code := self.process.poll()) is not None:
-            raise DemoError(f"The server ended with {code}. The end of {self._home.log}:\n{self._last_words()}")
+            raise DemoError(f"The server ended with {code}. The end of {self._home.log}:\n{self._read_log_tail()}")
         if stalled:
             raise DemoError(
                 "Nothing happens any more; `nav-eval doctor` looks at this machine. "
-                f"The end of {self._home.log}:\n{self._last_words()}"
+                f"The end of {self._home.log}:\n{self._read_log_tail()}"
             )
 
     def wait_until_ready(self) -> None:
@@ -42,13 +42,13 @@ class DemoServer:
                 if HttpClient(self.url).json("GET", "/readyz")["ready"]:
                     return
             time.sleep(0.1)
-        raise DemoError(f"The server is not ready after {START_SECONDS:g} s. Its log:\n{self._last_words()}")
+        raise DemoError(f"The server is not ready after {START_SECONDS:g} s. Its log:\n{self._read_log_tail()}")
 
     def stop(self) -> None:
         """End it and everything that it started."""
         self.process.stop(STOP_SECONDS)
 
-    def _last_words(self) -> str:
+    def _read_log_tail(self) -> str:
         lines = self._home.log.read_text(errors="replace").strip().splitlines()
         return "\n".join(lines[-LAST_LINES:])
 

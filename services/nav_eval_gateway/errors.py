@@ -93,7 +93,7 @@ class LoginNeeded(NotSignedIn):
         self.next_path = next_path  #: where to go on afterwards
 
 
-class FormForged(NotAllowed):
+class CsrfTokenInvalid(NotAllowed):
     """This form did not come from a page of ours, or the page was too old; load the page again and repeat."""
 
 

@@ -11,19 +11,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nav_eval_gateway import errors, tus_protocol
+from nav_eval_gateway.security_headers import STRICT_TRANSPORT, USUAL_HEADERS
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
-USUAL_HEADERS = {
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-    "Cache-Control": "no-store",
-}
-"""Of an answer that says nothing else."""
-A_YEAR = "max-age=31536000"
 
 
 class RequestBoundary:
@@ -31,7 +21,7 @@ class RequestBoundary:
 
     def __init__(self, app: ASGIApp, *, https: bool = False) -> None:
         self._app = app
-        self._headers = {**USUAL_HEADERS, **({"Strict-Transport-Security": A_YEAR} if https else {})}
+        self._headers = {**USUAL_HEADERS, **(STRICT_TRANSPORT if https else {})}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

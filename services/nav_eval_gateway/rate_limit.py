@@ -197,7 +197,7 @@ def make_refusal(scope: Scope, wait: float) -> ASGIApp:
 
 
 class ConcurrencyLimit:
-    """`with turnstile: …` in a thread; those who wait take threads, too, so there may be few of them."""
+    """`with limit: …` in a thread; those who wait take threads, too, so there may be few of them."""
 
     def __init__(self, *, inside: int, waiting: int) -> None:
         self._inside = BoundedSemaphore(inside)

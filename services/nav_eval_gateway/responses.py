@@ -12,6 +12,7 @@ from starlette.datastructures import Headers
 from starlette.responses import StreamingResponse
 
 from nav_eval_gateway.errors import BadRange
+from nav_eval_gateway.security_headers import FILE_POLICY
 from nav_eval_store.blobs import BlobStore
 from nav_eval_store.competitions.export import ExportFile
 from nav_eval_store.competitions.visibility import Part
@@ -116,7 +117,7 @@ def make_file_response(blobs: BlobStore, key: str, name: str, *, wanted: str | N
     headers = {
         "Accept-Ranges": "bytes",
         "Content-Disposition": f"attachment; filename*=UTF-8''{quote(_clean_file_name(name), safe='')}",
-        "Content-Security-Policy": "sandbox; default-src 'none'",
+        "Content-Security-Policy": FILE_POLICY,
     }
     start, stop = span or ByteRange(0, size)
     headers["Content-Length"] = str(stop - start)

@@ -12,7 +12,8 @@ from uuid import UUID
 from nav_eval_store.work.queues import JobQueue
 from nav_eval_worker import heartbeat
 from nav_eval_worker.context import WorkerContext
-from nav_eval_worker.heartbeat import HEARTBEAT_SECONDS, HostCleaner
+from nav_eval_worker.heartbeat import HEARTBEAT_SECONDS
+from nav_eval_worker.host_cleaner import HostCleaner
 from nav_eval_worker.job_runner import JobRunner
 from nav_eval_worker.maintenance import Maintenance
 from nav_eval_worker.slots import WorkerSlots

@@ -14,6 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 DISTRIBUTIONS = {"nav-eval": "services", "nav-eval-sdk": "sdk/nav_eval_sdk"}
 VERBS = set((Path(__file__).parent / "verbs.txt").read_text().split())
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LEADS = {"is", "has", "can", "from", "to", "as", "on", "main"}
 """What a function may begin with besides a verb: predicates, factories, conversions, handlers of an event."""
 NOUNS_IN_ING = {"lighting", "rendering", "scoring", "ranking", "culling", "mapping", "pricing", "string", "seating"}
@@ -44,6 +45,8 @@ DIALECT = {
     "untold",
     "workshop",
 }
+UNMISTAKABLE = {"acquaintance", "acquaintances", "easel", "leash", "turnstile", "workshop"}
+"""Of these, words that have no other meaning here: docstrings do without them, too."""
 LONGEST_MODULE = 400
 
 
@@ -76,6 +79,12 @@ def check_dialect(name: str) -> Iterator[str]:
         yield f"{name}: use the field's word for {', '.join(sorted(found))} (docs/concepts.md)"
 
 
+def check_docstring(node: ast.AST) -> Iterator[str]:
+    text = ast.get_docstring(node) if isinstance(node, DOCUMENTED) else None
+    if text and (found := UNMISTAKABLE & set(re.findall(r"[a-z]+", text.lower()))):
+        yield f"a docstring speaks of {', '.join(sorted(found))}; use the field's word (docs/concepts.md)"
+
+
 def is_participle(word: str) -> bool:
     return word not in VERBS and word.endswith(("ed", "ing"))
 
@@ -93,6 +102,7 @@ def check_source(path: Path) -> Iterator[str]:
     """What is wrong with the names inside one module."""
     tree = ast.parse(path.read_text())
     for node in ast.walk(tree):
+        yield from check_docstring(node)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield from check_function(node, at_top=node in tree.body)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):

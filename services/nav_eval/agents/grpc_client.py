@@ -19,7 +19,7 @@ from nav_eval.agents.failures import (
 )
 from nav_eval.agents.grpc_sessions import (
     PATIENCE,
-    Autopsy,
+    ExitProbe,
     GrpcSession,
     StreamSession,
     StreamUnsupported,
@@ -40,8 +40,8 @@ SLOTS = 4  #: observations that fit into a ring: one in question, the others for
 _NOBODY_THERE = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 
 
-def see_no_process(patience: float) -> AgentFailure | None:
-    """The autopsy of an agent whose process we do not see."""
+def find_no_exit(seconds: float) -> AgentFailure | None:
+    """The exit probe of an agent whose process we do not see."""
     return None
 
 
@@ -49,12 +49,12 @@ class GrpcAgentClient(AgentClient):
     """The evaluator's end of agent.proto."""
 
     def __init__(
-        self, target: str, settings: ClientSettings, *, autopsy: Autopsy = see_no_process, streams: bool = True
+        self, target: str, settings: ClientSettings, *, exit_probe: ExitProbe = find_no_exit, streams: bool = True
     ) -> None:
-        """`target` is `host:port` or `unix:/path`; `autopsy` says how the agent ended, if it has ended."""
+        """`target` is `host:port` or `unix:/path`; `exit_probe` says how the agent ended, if it has ended."""
         super().__init__(settings)
         self._target = target
-        self._autopsy = autopsy
+        self._exit_probe = exit_probe
         self._streams = streams
         self._watchdog = Watchdog()
         self._rings: RingPool | None = None
@@ -100,7 +100,7 @@ class GrpcAgentClient(AgentClient):
             if error.code() is grpc.StatusCode.UNIMPLEMENTED:
                 return pb.DescribeReply()
             failure = to_failure(error, doing="answering Describe")
-            raise (self._autopsy(PATIENCE) or failure) if isinstance(failure, ConnectionLost) else failure from None
+            raise (self._exit_probe(PATIENCE) or failure) if isinstance(failure, ConnectionLost) else failure from None
 
     def _prepare_rings(self, task: TaskInterface, description: AgentDescription) -> None:
         """Rings that fit what the agent asked for, now that this is known."""
@@ -123,7 +123,7 @@ class GrpcAgentClient(AgentClient):
             "settings": self.settings,
             "stub": self._stub,
             "rings": self._rings,
-            "autopsy": self._autopsy,
+            "exit_probe": self._exit_probe,
         }
         return retry(lambda: self._open_once(episode, common), on=ConnectionLost, settings=self.settings)
 
@@ -143,7 +143,7 @@ class GrpcAgentClient(AgentClient):
     def _wait_until_ready(self) -> None:
         deadline = time.monotonic() + self.settings.connect_timeout
         while (health := self.health_check()) is not AgentHealth.SERVING:
-            ended = self._autopsy(0.0)
+            ended = self._exit_probe(0.0)
             if ended is not None:
                 raise ended
             if time.monotonic() >= deadline:

@@ -70,7 +70,7 @@ def parse_message(kind: type[M], data: bytes) -> M:
 
 PATIENCE = 0.5  #: seconds: a broken connection is often seen a moment before the process has ended
 
-Autopsy: TypeAlias = Callable[[float], AgentFailure | None]
+ExitProbe: TypeAlias = Callable[[float], AgentFailure | None]
 """Says how the agent's process ended; None if it lives on after so many seconds, or is not ours to see."""
 
 
@@ -99,11 +99,11 @@ class GrpcSession(EpisodeSession):
         settings: ClientSettings,
         stub: Stub,
         rings: RingPool | None,
-        autopsy: Autopsy,
+        exit_probe: ExitProbe,
     ) -> None:
         super().__init__(task=task, description=description, settings=settings)
         self._stub = stub
-        self._autopsy = autopsy
+        self._exit_probe = exit_probe
         self._rings = rings
         self._ring: Ring | None = rings.take() if rings is not None else None
         self._uses_ring = False
@@ -150,7 +150,7 @@ class GrpcSession(EpisodeSession):
 
     def _explain(self, error: grpc.RpcError, *, doing: str) -> AgentFailure:
         failure = to_failure(error, doing=doing)
-        return (self._autopsy(PATIENCE) or failure) if isinstance(failure, ConnectionLost) else failure
+        return (self._exit_probe(PATIENCE) or failure) if isinstance(failure, ConnectionLost) else failure
 
     def _let_go(self) -> None:
         if self._rings is not None and self._ring is not None:

@@ -39,13 +39,13 @@ class AgentProcess:
     def pid(self) -> int:
         return self._process.pid
 
-    def autopsy(self, patience: float) -> AgentFailure | None:
-        """How the process ended; None if it still lives after `patience` seconds."""
-        code = self._process.wait(patience)
+    def find_exit(self, seconds: float) -> AgentFailure | None:
+        """How the process ended; None if it still lives after `seconds`."""
+        code = self._process.wait(seconds)
         if code is None:
             return None
         self._reader.join(timeout=0.5)
-        last = self.last_words()
+        last = self.read_tail()
         how, said = describe_exit(code), f" Its last words: {last}" if last else ""
         if OUT_OF_MEMORY.search(last):
             return AgentOutOfMemory(f"The agent's process ran out of memory and ended with {how}.{said}")
@@ -54,7 +54,7 @@ class AgentProcess:
     def is_alive(self) -> bool:
         return self._process.poll() is None
 
-    def last_words(self) -> str:
+    def read_tail(self) -> str:
         lines = bytes(self._tail).decode(errors="replace").strip().splitlines()
         return shorten(" | ".join(lines[-5:]), limit=1000)
 
@@ -88,7 +88,7 @@ class ProcessAgentClient(GrpcAgentClient):
             "NAV_EVAL_PROTOCOL": "grpc",
         }
         self._process = AgentProcess(shlex.split(command), environment=environment, log=log)
-        super().__init__(f"unix:{socket}", settings, autopsy=self._process.autopsy)
+        super().__init__(f"unix:{socket}", settings, exit_probe=self._process.find_exit)
 
     @property
     def pid(self) -> int:

@@ -8,7 +8,7 @@ import typer
 from nav_eval.cache import get_cache_folder
 
 if TYPE_CHECKING:
-    from nav_eval.replay.builder import Studio
+    from nav_eval.replay.builder import ReplayBuilder
 
 SHOWN_METRICS = 4
 
@@ -33,31 +33,31 @@ def replay(
     from nav_eval.evaluation.report import write_atomically
     from nav_eval.evaluation.run_folder import make_file_name
     from nav_eval.replay import drawings, page
-    from nav_eval.replay.builder import Studio
+    from nav_eval.replay.builder import ReplayBuilder
     from nav_eval.replay.model import encode_replay
     from nav_eval.replay.video import PictureSize, check_video
 
     page.get_words(language)
     if mp4:
         check_video()
-    studio = Studio(
+    builder = ReplayBuilder(
         run, cache=get_cache_folder(), sensors=split_names(sensors), size=PictureSize(side=size, quality=quality)
     )
     if episode is None:
-        _print_episodes(studio, run)
+        _print_episodes(builder, run)
         return
     if not (html or mp4 or map_file or json):
         html = Path(f"{make_file_name(episode)}.html")
-    with studio:
-        made = studio.replay(episode)
+    with builder:
+        made = builder.replay(episode)
         for difference in made.differences:
             typer.echo(f"Differs from the run: {difference}", err=True)
         if map_file:
             drawings.write_map(map_file, made)
         if mp4:
-            drawings.write_replay_video(mp4, made, studio, fps=fps)
+            drawings.write_replay_video(mp4, made, builder, fps=fps)
         if html or json:
-            made = studio.with_views(made)
+            made = builder.with_views(made)
         if html:
             page.write_page(html, made, language=language)
         if json:
@@ -72,14 +72,14 @@ def split_names(sensors: str | None) -> list[str] | None:
     return [name.strip() for name in sensors.split(",") if name.strip() and name.strip() != "none"]
 
 
-def _print_episodes(studio: "Studio", run: Path) -> None:
+def _print_episodes(builder: "ReplayBuilder", run: Path) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     from nav_eval.evaluation.terminal_report import choose_headline_metrics, format_number
 
-    results = list(studio.results.values())
+    results = list(builder.results.values())
     metrics = choose_headline_metrics(
         dict.fromkeys(name for result in results for name in result.metrics), SHOWN_METRICS
     )

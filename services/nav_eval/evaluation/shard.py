@@ -99,13 +99,13 @@ class Shard:
         return SimulatorSetup(benchmark=self._benchmark, cache=Path(self._order.cache), run_seed=self._order.run_seed)
 
     def _settings(self) -> ClientSettings:
-        settings, patience = make_client_settings(self._benchmark), self._order.patience
+        settings, time_limits = make_client_settings(self._benchmark), self._order.time_limits
         directory = self._order.shared_memory_dir
         return replace(
             settings,
-            connect_timeout=patience.start or settings.connect_timeout,
-            action_timeout=patience.step or settings.action_timeout,
-            episode_timeout=patience.episode or settings.episode_timeout,
+            connect_timeout=time_limits.start or settings.connect_timeout,
+            action_timeout=time_limits.step or settings.action_timeout,
+            episode_timeout=time_limits.episode or settings.episode_timeout,
             shared_memory_dir=None if directory is None else Path(directory),
         )
 

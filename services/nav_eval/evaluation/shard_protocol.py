@@ -32,7 +32,7 @@ class BadOrder(RecordError):
     """The order is not one that this simulator can carry out; worker and simulator differ."""
 
 
-class Patience(msgspec.Struct, frozen=True, kw_only=True):
+class TimeLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds that the phase allows; what is not given is as the benchmark says."""
 
     start: float | None = None  #: until the agent answers `Describe`
@@ -50,7 +50,7 @@ class ShardOrder(msgspec.Struct, frozen=True, kw_only=True):
     run_seed: int = 0
     cache: str  #: where things are kept that can always be made again
     shared_memory_dir: str | None = None  #: a tmpfs that the agent can read; anonymous memory when not given
-    patience: Patience = Patience()
+    time_limits: TimeLimits = TimeLimits()
 
 
 def order_for(
@@ -60,7 +60,7 @@ def order_for(
     agent: str,
     cache: Path,
     run_seed: int = 0,
-    patience: Patience | None = None,
+    time_limits: TimeLimits | None = None,
     shared_memory_dir: Path | None = None,
 ) -> ShardOrder:
     """The order, with the digest that protects it."""
@@ -72,7 +72,7 @@ def order_for(
         run_seed=run_seed,
         cache=str(cache),
         shared_memory_dir=None if shared_memory_dir is None else str(shared_memory_dir),
-        patience=patience or Patience(),
+        time_limits=time_limits or TimeLimits(),
     )
 
 

@@ -38,7 +38,7 @@ from nav_eval.tasks import TaskStage
 from nav_eval.tasks.base import build_task
 
 
-class Studio:
+class ReplayBuilder:
     """Replays of one run. Opens a simulator when the first one is asked for."""
 
     def __init__(

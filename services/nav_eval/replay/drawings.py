@@ -16,7 +16,7 @@ from PIL import Image, ImageDraw, ImageFont
 from nav_eval.config import BenchmarkConfig
 from nav_eval.evaluation.run_folder import make_file_name
 from nav_eval.records.geometry import Vec3
-from nav_eval.replay.builder import Studio
+from nav_eval.replay.builder import ReplayBuilder
 from nav_eval.replay.model import Floor, Replay, ReplayStep
 from nav_eval.replay.video import CameraFrames, check_video, write_video
 
@@ -196,29 +196,29 @@ def write_illustrations(run: Path, benchmark: BenchmarkConfig, *, cache: Path) -
     output = benchmark.output
     if not (output.save_video or output.save_maps):
         return []
-    with Studio(run, cache=cache) as studio:
-        return list(_illustrate_episodes(studio, run, videos=output.save_video, maps=output.save_maps))
+    with ReplayBuilder(run, cache=cache) as builder:
+        return list(_illustrate_episodes(builder, run, videos=output.save_video, maps=output.save_maps))
 
 
-def _illustrate_episodes(studio: Studio, run: Path, *, videos: bool, maps: bool) -> Iterator[Path]:
-    for episode_id in studio.results:
+def _illustrate_episodes(builder: ReplayBuilder, run: Path, *, videos: bool, maps: bool) -> Iterator[Path]:
+    for episode_id in builder.results:
         name = make_file_name(episode_id)
         video, picture = run / VIDEOS / f"{name}.mp4", run / MAPS / f"{name}.png"
         wanted = [path for path, asked in ((video, videos), (picture, maps)) if asked and not path.exists()]
         if not wanted:
             continue
-        replay = studio.replay(episode_id)
+        replay = builder.replay(episode_id)
         if picture in wanted:
             write_map(picture, replay)
         if video in wanted:
-            write_replay_video(video, replay, studio)
+            write_replay_video(video, replay, builder)
         yield from wanted
 
 
-def write_replay_video(path: Path, replay: Replay, studio: Studio, *, fps: int = 5) -> int:
+def write_replay_video(path: Path, replay: Replay, builder: ReplayBuilder, *, fps: int = 5) -> int:
     """Cameras, map and words, step by step."""
     drawing = FrameDrawing(replay)
-    frames = (drawing.frame(number, shot) for number, shot in enumerate(studio.shots(replay)))
+    frames = (drawing.frame(number, shot) for number, shot in enumerate(builder.shots(replay)))
     return write_video(path, frames, fps=fps)
 
 

@@ -33,7 +33,7 @@ MARGIN = 0.6  #: metres around the walkable area, for walls and what stands at t
 LONGEST_SIDE = 960  #: pixels
 WEBP_QUALITY = 82
 FINEST = 48.0  #: pixels per metre
-STAIRS = 0.5  #: metres below a floor from where on one is on it, as in `scene.navigation.maps`
+STAIRS = 0.5  #: metres below a floor from where on one is on it, as in `scene.navigation.top_down_map`
 _WALKABLE = np.array([[0, 0, 0, 0], [214, 220, 228, 255], [150, 165, 190, 255]], dtype=np.uint8)
 
 

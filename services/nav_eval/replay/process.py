@@ -25,7 +25,7 @@ from nav_eval.evaluation.shard_protocol import (
     read_replay_order,
 )
 from nav_eval.evaluation.verification import verify
-from nav_eval.replay.builder import Studio
+from nav_eval.replay.builder import ReplayBuilder
 from nav_eval.replay.model import encode_replay
 from nav_eval.replay.video import PictureSize
 
@@ -42,9 +42,9 @@ def check(order: ReplayOrder, say: Callable[[Message], None]) -> None:
 
 def film(order: ReplayOrder, say: Callable[[Message], None]) -> None:
     """What the replay page shows of an episode; with pictures if a renderer can be used."""
-    with Studio(Path(order.run), cache=Path(order.cache), size=PictureSize(side=SIDE)) as studio:
-        for episode_id in islice(studio.results, order.episodes):
-            made = encode_replay(studio.with_views(studio.replay(episode_id)))
+    with ReplayBuilder(Path(order.run), cache=Path(order.cache), size=PictureSize(side=SIDE)) as builder:
+        for episode_id in islice(builder.results, order.episodes):
+            made = encode_replay(builder.with_views(builder.replay(episode_id)))
             if len(made) < LONGEST_MESSAGE - 1024:  # a page could not show more
                 say(Filmed(episode_id=episode_id, replay=msgspec.Raw(made)))
 

@@ -18,7 +18,7 @@ from nav_eval_gateway.pages import (
     submissions,
     webhooks,
 )
-from nav_eval_gateway.pages.sessions import UploadBridge
+from nav_eval_gateway.pages.csrf import UploadBridge
 from nav_eval_gateway.settings import GatewaySettings
 
 ROUTERS: tuple[APIRouter, ...] = (

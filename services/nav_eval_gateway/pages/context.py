@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeVar
 from urllib.parse import urlencode
 
 from fastapi import Depends, Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from sqlalchemy import select
 from starlette.concurrency import run_in_threadpool
@@ -15,13 +15,14 @@ from starlette.datastructures import FormData
 
 import nav_eval
 from nav_eval_gateway.dependencies import Services, authenticate_caller
-from nav_eval_gateway.errors import FormForged, FormInvalid, LoginNeeded
-from nav_eval_gateway.pages import sessions
+from nav_eval_gateway.errors import CsrfTokenInvalid, FormInvalid, LoginNeeded
+from nav_eval_gateway.pages.csrf import CSRF_FIELD, CsrfToken, has_csrf_token, is_same_origin
 from nav_eval_gateway.pages.jinja import render
 from nav_eval_gateway.pages.sessions import Cookies, Notice
 from nav_eval_gateway.pages.translations import LANGUAGES, Translator, choose_language, make_translator
 from nav_eval_gateway.permissions import ANYBODY, Caller, SignedIn
 from nav_eval_gateway.schemas.base import Line, Paragraph
+from nav_eval_gateway.security_headers import PAGE_POLICY
 from nav_eval_store.database import Database
 from nav_eval_store.errors import BadCredentials
 from nav_eval_store.models import Role
@@ -29,10 +30,6 @@ from nav_eval_store.people.accounts import Scope
 
 M = TypeVar("M", bound=BaseModel)
 THEMES = ("light", "dark")
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; "
-    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-)
 _LINE, _PARAGRAPH = TypeAdapter(Line), TypeAdapter(Paragraph)
 _CONTROL = re.compile(r"\r\n?")
 
@@ -85,14 +82,16 @@ class Visit:
         return render(template, visit=self, t=self.t, **context)
 
     def page(self, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:  # noqa: ANN401
-        """A whole page. Forms in it prove where they came from."""
+        """A whole page. Forms in it carry a CSRF token."""
         response = HTMLResponse("", status)
-        notice = self.cookies.said(self.request)
+        notice = self.cookies.read_notice(self.request)
         if notice is not None:
             self.cookies.forget_notice(response)
         if self.caller.user is None and self.cookies.session(self.request) is not None:
             self.cookies.end_session(response)  # it has ended; the API would refuse it on every request
-        body = self.html(template, proof=Proof(self, response), notice=notice, **context).encode()
+        holder = self.cookies.session(self.request) if self.caller.user else self.cookies.visitor(self.request)
+        csrf_token = CsrfToken(self.cookies, holder=holder, response=response)
+        body = self.html(template, csrf_token=csrf_token, notice=notice, **context).encode()
         response.body = body
         response.headers["content-length"] = str(len(body))
         return add_security_headers(response)
@@ -101,28 +100,13 @@ class Visit:
         """Another page, after something was done."""
         response = RedirectResponse(path, 303)
         if notice is not None:
-            self.cookies.say(response, Notice(kind, notice))
+            self.cookies.set_notice(response, Notice(kind, notice))
         return response
-
-
-class Proof:
-    """What a form carries. A stranger gets a cookie for it, and only on a page that has a form."""
-
-    def __init__(self, visit: Visit, response: Response) -> None:
-        self._visit, self._response = visit, response
-        self._text: str | None = None
-
-    def __str__(self) -> str:
-        if self._text is None:
-            visit, cookies = self._visit, self._visit.cookies
-            holder = cookies.session(visit.request) if visit.caller.user else cookies.visitor(visit.request)
-            self._text = cookies.proof(holder or cookies.greet(self._response))
-        return self._text
 
 
 def add_security_headers(response: HTMLResponse) -> HTMLResponse:
     """Scripts and styles from our own files only, no frames, nothing kept by others."""
-    response.headers["Content-Security-Policy"] = POLICY
+    response.headers["Content-Security-Policy"] = PAGE_POLICY
     response.headers["Cache-Control"] = "private, no-store"
     return response
 
@@ -216,10 +200,9 @@ class PostedForm:
 async def read_form(request: Request, visiting: Visiting) -> PostedForm:
     """The form of a request, refused unless it came from a page of ours in the same browser."""
     fields = await request.form(max_files=0, max_fields=200)
-    given = fields.get("proof")
-    proved = isinstance(given, str) and visiting.cookies.is_proved(request, given)
-    if not proved or not sessions.is_same_origin(request, visiting.services.settings):
-        raise FormForged
+    is_ours = has_csrf_token(visiting.cookies, request, fields.get(CSRF_FIELD))
+    if not is_ours or not is_same_origin(request, visiting.services.settings):
+        raise CsrfTokenInvalid
     return PostedForm(fields, visiting.t)
 
 

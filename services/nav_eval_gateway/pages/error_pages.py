@@ -15,10 +15,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from nav_eval_gateway.errors import MEDIA_TYPE, FormForged, LoginNeeded, get_title
-from nav_eval_gateway.pages import sessions
+from nav_eval_gateway.errors import MEDIA_TYPE, CsrfTokenInvalid, LoginNeeded, get_title
 from nav_eval_gateway.pages.context import Visit, make_anonymous_visit, make_path, make_visit
-from nav_eval_gateway.pages.sessions import PROOF
+from nav_eval_gateway.pages.csrf import CSRF_HEADER
+from nav_eval_gateway.pages.redirects import get_referer_path
 from nav_eval_gateway.pages.translations import USUAL, Translator
 from nav_eval_store.errors import Refusal
 
@@ -34,7 +34,7 @@ def install(app: FastAPI) -> None:
 def _wrap_handler(handler: Handler) -> Handler:
     async def handle(request: Request, error: Exception) -> Response:
         said: Response = await handler(request, error)
-        if PROOF in request.headers:
+        if CSRF_HEADER in request.headers:
             return _translate_problem(request, error, said)
         return await _render_refusal(request, error, said) if _is_page_wanted(request) else said
 
@@ -74,8 +74,8 @@ async def _render_refusal(request: Request, error: Exception, said: Response) ->
         return RedirectResponse(make_path("/login", {"next": error.next_path}), 303)
     visiting = await make_visit(request)
     detail = _translate_detail(visiting.t, error, said)
-    form = sessions.get_referer_path(request, visiting.services.settings, otherwise="")
-    if request.method == "POST" and said.status_code < 500 and form and not isinstance(error, FormForged):
+    form = get_referer_path(request, visiting.services.settings, otherwise="")
+    if request.method == "POST" and said.status_code < 500 and form and not isinstance(error, CsrfTokenInvalid):
         return visiting.go(form, detail, kind="bad")
     page = _render_page(visiting, said.status_code, detail)
     for name in ("retry-after", "allow"):

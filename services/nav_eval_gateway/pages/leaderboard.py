@@ -64,7 +64,7 @@ async def show_board(competition: str, phase: str, visit: Visiting) -> Response:
     wish = BoardQuery.of(competition, phase, visit.request.query_params)
     services = visit.services
     now = await services.boards.find_version(competition, phase)
-    if visit.caller.user is None and visit.cookies.said(visit.request) is None:
+    if visit.caller.user is None and visit.cookies.read_notice(visit.request) is None:
         return await _render_public_page(visit, now, wish)
     viewer = await to_thread.run_sync(boards_api.read_viewer, services.database, visit.caller, now)
     seen_as = classify_viewer(viewer, now)

@@ -9,7 +9,6 @@ from starlette.responses import Response
 from nav_eval_gateway import permissions
 from nav_eval_gateway.dependencies import Services
 from nav_eval_gateway.errors import FormInvalid
-from nav_eval_gateway.pages import sessions
 from nav_eval_gateway.pages.context import (
     THEMES,
     Form,
@@ -19,6 +18,7 @@ from nav_eval_gateway.pages.context import (
     require_confirmation,
     validate_fields,
 )
+from nav_eval_gateway.pages.redirects import clean_path
 from nav_eval_gateway.pages.sessions import LANGUAGE, THEME
 from nav_eval_gateway.pages.translations import LANGUAGES
 from nav_eval_gateway.routes import people as people_api
@@ -41,14 +41,14 @@ LIFETIMES = {"30": timedelta(days=30), "90": timedelta(days=90), "365": timedelt
 def show_login(visit: Visiting, next: str = "/") -> Response:
     """By password, or by a token that somebody has already."""
     if visit.caller.user is not None:
-        return visit.go(sessions.clean_path(next))
-    return visit.page("login.html.j2", next=sessions.clean_path(next), name="", by="password", problem=None)
+        return visit.go(clean_path(next))
+    return visit.page("login.html.j2", next=clean_path(next), name="", by="password", problem=None)
 
 
 @router.post("/login")
 def log_in(visit: Visiting, form: Form) -> Response:
     """A new session, whatever cookies the browser had before."""
-    next_path, by = sessions.clean_path(form.text("next")), form.text("by")
+    next_path, by = clean_path(form.text("next")), form.text("by")
     try:
         secret, lifetime = _begin_session(visit, form, by=by)
     except BadCredentials as error:
@@ -120,14 +120,14 @@ def _end_session(visit: Visit) -> None:
 @router.get("/register")
 def show_register(visit: Visiting, next: str = "/") -> Response:
     if visit.caller.user is not None:
-        return visit.go(sessions.clean_path(next))
-    return visit.page("register.html.j2", next=sessions.clean_path(next), name="", email="", problem=None)
+        return visit.go(clean_path(next))
+    return visit.page("register.html.j2", next=clean_path(next), name="", email="", problem=None)
 
 
 @router.post("/register")
 def register(visit: Visiting, form: Form) -> Response:
     """A new user, who is logged in at once."""
-    next_path = sessions.clean_path(form.text("next"))
+    next_path = clean_path(form.text("next"))
     name, email = form.text("name").strip(), form.text("email").strip()
     try:
         secret, lifetime = _register(visit, name, email, form.text("password"))
@@ -152,7 +152,7 @@ def _register(visit: Visit, name: str, email: str, password: str) -> tuple[str, 
 @router.get("/preferences")
 def prefer(visit: Visiting, next: str = "/", language: str | None = None, theme: str | None = None) -> Response:
     """How pages look from now on; links, so that they work without a script."""
-    response = visit.go(sessions.clean_path(next))
+    response = visit.go(clean_path(next))
     if language is not None and language in LANGUAGES:
         visit.cookies.prefer(response, LANGUAGE, language)
     if theme is not None and theme in (*THEMES, "auto"):

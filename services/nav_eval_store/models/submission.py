@@ -186,7 +186,7 @@ class Job(Base):
     fence: Mapped[int] = mapped_column(default=0)  #: of the newest lease
     failures: Mapped[int] = mapped_column(default=0)  #: of ours in a row, without a finished episode in between
     ready_at: Mapped[datetime]  #: may start from here on
-    told_at: Mapped[datetime | None]  #: workers last heard of it
+    dispatched_at: Mapped[datetime | None] = mapped_column("told_at")  #: when a message was last sent for it
     busy_seconds: Mapped[float] = mapped_column(default=0.0)  #: of work, as far as signs of life vouch for it
     episodes_total: Mapped[int] = mapped_column(default=0)
     episodes_done: Mapped[int] = mapped_column(default=0)

@@ -115,7 +115,7 @@ def _count(session: Session, which: ColumnElement[bool]) -> int:
 def _enqueue(session: Session, submission: Submission, row: EpisodeRow, job: Job | None) -> Job:
     if job is None:
         job = transitions.add_job(session, submission, JobKind.FILM, position=row.position)
-    job.state, job.failures, job.told_at, job.finished_at = JobState.WAITING, 0, None, None
+    job.state, job.failures, job.dispatched_at, job.finished_at = JobState.WAITING, 0, None, None
     job.ready_at = job.created_at = session.now()
     session.flush()
     return job

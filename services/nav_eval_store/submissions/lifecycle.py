@@ -4,7 +4,7 @@
 
 The commonest complaint about evaluation servers is a submission that says "running" for a week. Here
 no state can last: each one that is not final has an owner, who must act, and a deadline, after which
-`list_duties` says what `recover` does in the owner's place. Nothing here reads a clock or a database.
+`list_recovery_steps` says what `recover` does in the owner's place. Nothing here reads a clock or a database.
 """
 
 from collections.abc import Iterator, Mapping
@@ -185,7 +185,7 @@ class RecoveryAction(StrEnum):
     REAP = "reap"  #: a worker was lost: its job goes to another
 
 
-class Duty(NamedTuple):
+class RecoveryStep(NamedTuple):
     """Something that must be done now."""
 
     action: RecoveryAction
@@ -193,34 +193,34 @@ class Duty(NamedTuple):
     job: UUID | None = None
 
 
-def list_duties(snapshot: SubmissionSnapshot, now: datetime, deadlines: Deadlines) -> tuple[Duty, ...]:
+def list_recovery_steps(snapshot: SubmissionSnapshot, now: datetime, deadlines: Deadlines) -> tuple[RecoveryStep, ...]:
     """All that is overdue; nothing for a submission whose owner is at work."""
     if snapshot.state.is_final:
         return ()
     if now >= compute_deadline(snapshot, deadlines):
-        return (_make_overdue_duty(snapshot),)
+        return (_make_overdue_step(snapshot),)
     if snapshot.state is S.RUNNING and snapshot.allowed is not None and snapshot.busy >= snapshot.allowed:
         hours = snapshot.allowed / timedelta(hours=1)
-        return (Duty(RecoveryAction.CLOSE, f"the {hours:g} hours of working time are used up"),)
-    return tuple(list_job_duties(snapshot, now))
+        return (RecoveryStep(RecoveryAction.CLOSE, f"the {hours:g} hours of working time are used up"),)
+    return tuple(list_job_recovery_steps(snapshot, now))
 
 
-def _make_overdue_duty(snapshot: SubmissionSnapshot) -> Duty:
+def _make_overdue_step(snapshot: SubmissionSnapshot) -> RecoveryStep:
     if OWNERS[snapshot.state] is Owner.TEAM:
-        return Duty(
+        return RecoveryStep(
             RecoveryAction.EXPIRE,
             f"the upload did not come in time ({snapshot.state} since {snapshot.since:%Y-%m-%d %H:%M})",
         )
-    return Duty(
+    return RecoveryStep(
         RecoveryAction.ABANDON, f"it was {snapshot.state} for too long (since {snapshot.since:%Y-%m-%d %H:%M} UTC)"
     )
 
 
-def list_job_duties(snapshot: SubmissionSnapshot, now: datetime) -> Iterator[Duty]:
+def list_job_recovery_steps(snapshot: SubmissionSnapshot, now: datetime) -> Iterator[RecoveryStep]:
     """What is overdue about the jobs themselves, whatever their submission is waiting for."""
     for job in snapshot.jobs:
         if job.state is JobState.HELD and (job.lease_ends is None or job.lease_ends <= now):
-            yield Duty(RecoveryAction.REAP, "its worker gave no sign of life", job.id)
+            yield RecoveryStep(RecoveryAction.REAP, "its worker gave no sign of life", job.id)
 
 
 def compute_retry_delay(failures: int, deadlines: Deadlines) -> timedelta | None:
@@ -236,7 +236,7 @@ class FaultConsequence(StrEnum):
     SCORE_AS_IT_STANDS = "score_as_it_stands"  #: the agent failed on the way: what is left counts as failed
 
 
-def decide_fate(kind: JobKind, cause: Cause) -> FaultConsequence:
+def decide_consequence(kind: JobKind, cause: Cause) -> FaultConsequence:
     """Whose fault decides; a fault of the agent while episodes run costs episodes, not the submission."""
     if cause.is_ours or kind in (JobKind.SCORE, JobKind.FILM):
         return FaultConsequence.RETRY

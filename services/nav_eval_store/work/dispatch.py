@@ -45,19 +45,19 @@ def _find_time_of_loss(session: Session, free: int, deadlines: Deadlines) -> dat
 
 def _count_in_flight(session: Session, in_queue: ColumnElement[bool], lost_before: datetime) -> int:
     query = select(func.count()).select_from(Job).join(Submission, Submission.id == Job.submission_id)
-    return session.scalar(query.where(Job.state == JobState.WAITING, Job.told_at > lost_before, in_queue)) or 0
+    return session.scalar(query.where(Job.state == JobState.WAITING, Job.dispatched_at > lost_before, in_queue)) or 0
 
 
 def _dispatch_queue(
     session: Session, queue: JobQueue, in_queue: ColumnElement[bool], *, lost_before: datetime, room: int
 ) -> Iterator[JobMessage]:
-    is_unsent = or_(Job.told_at.is_(None), Job.told_at <= lost_before)
+    is_unsent = or_(Job.dispatched_at.is_(None), Job.dispatched_at <= lost_before)
     for _ in range(room):
         job_id = fairness.choose_next_job(session, in_queue, is_unsent, lock=True)
         if job_id is None:
             return
         job = session.get_one(Job, job_id, populate_existing=True)
-        job.told_at = session.now()
+        job.dispatched_at = session.now()
         session.flush()
         yield JobMessage(job.id, job.kind, job.submission_id, queue)
 
@@ -65,7 +65,7 @@ def _dispatch_queue(
 def withdraw_messages(session: Session, job_ids: Iterable[UUID]) -> None:
     """Nobody gets these messages, or the wrong one did: the jobs wait to be dispatched again."""
     waiting = update(Job).where(Job.id.in_(list(job_ids)), Job.state == JobState.WAITING)
-    session.execute(waiting.values(told_at=None).execution_options(synchronize_session=False))
+    session.execute(waiting.values(dispatched_at=None).execution_options(synchronize_session=False))
 
 
 @dataclass(slots=True)

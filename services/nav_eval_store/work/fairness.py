@@ -35,7 +35,7 @@ def choose_next_job(
     A job whose message is on its way counts for its team as one that runs, but not `apart_from`. With `lock`, a row
     that somebody else has locked is passed over.
     """
-    at_work = or_(Job.state == JobState.HELD, and_(Job.state == JobState.WAITING, Job.told_at.is_not(None)))
+    at_work = or_(Job.state == JobState.HELD, and_(Job.state == JobState.WAITING, Job.dispatched_at.is_not(None)))
     running = (
         select(Submission.team_id, func.count().label("jobs"))
         .join(Job, Job.submission_id == Submission.id)

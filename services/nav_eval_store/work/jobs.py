@@ -212,7 +212,7 @@ def _score_when_complete(session: Session, submission: Submission, *, actor: Act
 
 def fail_job(session: Session, lease: Lease, cause: Cause, detail: str, *, deadlines: Deadlines | None = None) -> None:
     """The job cannot go on, by this cause; whose fault it is decides what follows."""
-    what = lifecycle.decide_fate(lease.kind, cause)
+    what = lifecycle.decide_consequence(lease.kind, cause)
     if what is FaultConsequence.RETRY:
         retry_after_our_fault(session, lease, detail, deadlines=deadlines)
         return

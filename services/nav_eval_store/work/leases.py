@@ -90,7 +90,7 @@ def _check_turn(session: Session, job: Job) -> ClaimRefusal | None:
     """Whether a job of its queue that no message was sent for goes first by now."""
     queues = QueueMap(session)
     in_queue = queues.select_jobs([queues.find_queue(job.kind, job.submission.phase_id)])
-    rivals = or_(Job.id == job.id, Job.told_at.is_(None))
+    rivals = or_(Job.id == job.id, Job.dispatched_at.is_(None))
     first = fairness.choose_next_job(session, in_queue, rivals, apart_from=job.id)
     return None if first in (job.id, None) else ClaimRefusal.NOT_ITS_TURN
 
@@ -236,7 +236,7 @@ def _retry(
 def _wait_again(session: Session, job: Job, pause: timedelta) -> None:
     job.state = JobState.WAITING
     job.ready_at = session.now() + pause
-    job.told_at = None
+    job.dispatched_at = None
 
 
 def _lock_job(session: Session, job_id: UUID) -> Job:

@@ -1,6 +1,6 @@
 """What is called every few seconds: nothing stays where it is because somebody died.
 
-`recover` looks at every submission that is not final, asks `lifecycle.list_duties` what is overdue, and
+`recover` looks at every submission that is not final, asks `lifecycle.list_recovery_steps` what is overdue, and
 does it, one short transaction each. Of those that are final, films may still be made: they are looked
 after, too. What is left for the caller is to send the messages that it returns (`dispatch`).
 """
@@ -23,11 +23,11 @@ from nav_eval_store.submissions import films, lifecycle, transitions
 from nav_eval_store.submissions.lifecycle import (
     OPEN,
     Deadlines,
-    Duty,
     JobKind,
     JobSnapshot,
     JobState,
     RecoveryAction,
+    RecoveryStep,
     SubmissionSnapshot,
     SubmissionState,
 )
@@ -44,7 +44,7 @@ class RecoveryReport:
     """What `recover` did."""
 
     messages: list[JobMessage] = field(default_factory=list)  #: to be sent
-    done: list[tuple[UUID, Duty]] = field(default_factory=list)  #: by submission
+    done: list[tuple[UUID, RecoveryStep]] = field(default_factory=list)  #: by submission
 
 
 def recover(database: Database, *, deadlines: Deadlines | None = None) -> RecoveryReport:
@@ -53,7 +53,7 @@ def recover(database: Database, *, deadlines: Deadlines | None = None) -> Recove
     with database.read() as session:
         snapshots = _load_snapshots(session, Submission.state.in_(OPEN))
     for submission_id, snapshot in snapshots.items():
-        if lifecycle.list_duties(snapshot, database.clock.now(), deadlines):
+        if lifecycle.list_recovery_steps(snapshot, database.clock.now(), deadlines):
             database.run(lambda session: _act(session, submission_id, deadlines, result))  # noqa: B023
     _recover_films(database, deadlines, result)
     result.messages = database.run(lambda session: dispatch.dispatch_jobs(session, deadlines=deadlines))
@@ -68,7 +68,7 @@ def _recover_films(database: Database, deadlines: Deadlines, result: RecoveryRep
         database.run(lambda session: _act_on_films(session, submission_id, deadlines, result))  # noqa: B023
 
 
-def _list_film_duties(session: Session, submission_id: UUID | None = None) -> list[tuple[UUID, Duty]]:
+def _list_film_duties(session: Session, submission_id: UUID | None = None) -> list[tuple[UUID, RecoveryStep]]:
     query = (
         select(Job, LeaseRow, Phase.paused_at)
         .join(Submission, Submission.id == Job.submission_id)
@@ -81,7 +81,7 @@ def _list_film_duties(session: Session, submission_id: UUID | None = None) -> li
     return [
         (job.submission_id, duty)
         for job, lease, paused_at in session.execute(query)
-        for duty in lifecycle.list_job_duties(_make_film_snapshot(job, lease, paused_at), session.now())
+        for duty in lifecycle.list_job_recovery_steps(_make_film_snapshot(job, lease, paused_at), session.now())
     ]
 
 
@@ -112,15 +112,15 @@ def _act(session: Session, submission_id: UUID, deadlines: Deadlines, result: Re
     submission = transitions.lock_submission(session, submission_id)
     if submission.state.is_final:
         return
-    done: list[tuple[UUID, Duty]] = []
-    for duty in lifecycle.list_duties(load_submission_snapshot(session, submission), session.now(), deadlines):
+    done: list[tuple[UUID, RecoveryStep]] = []
+    for duty in lifecycle.list_recovery_steps(load_submission_snapshot(session, submission), session.now(), deadlines):
         if not submission.state.is_final:
             _perform(session, submission, duty, deadlines)
             done.append((submission_id, duty))
     result.done += done
 
 
-def _perform(session: Session, submission: Submission, duty: Duty, deadlines: Deadlines) -> None:
+def _perform(session: Session, submission: Submission, duty: RecoveryStep, deadlines: Deadlines) -> None:
     match duty.action, duty.job:
         case RecoveryAction.EXPIRE, _:
             transitions.cancel_submission(session, submission, actor=RECOVER, reason=duty.reason)
@@ -202,11 +202,11 @@ def remove_expired(database: Database, blobs: BlobStore) -> int:
     return freed
 
 
-def list_overdue(session: Session, *, deadlines: Deadlines | None = None) -> Sequence[tuple[UUID, Duty]]:
+def list_overdue(session: Session, *, deadlines: Deadlines | None = None) -> Sequence[tuple[UUID, RecoveryStep]]:
     """What `recover` would do now; for health checks."""
     snapshots = _load_snapshots(session, Submission.state.in_(OPEN))
     return [
         (key, duty)
         for key, snapshot in snapshots.items()
-        for duty in lifecycle.list_duties(snapshot, session.now(), deadlines or Deadlines())
+        for duty in lifecycle.list_recovery_steps(snapshot, session.now(), deadlines or Deadlines())
     ]

@@ -1,4 +1,4 @@
-"""The first verdict: start the agent, let it answer, session the beginning of one episode; then plan the shards.
+"""The first verdict: start the agent, let it answer, play the beginning of one episode; then plan the shards.
 
 The episode is the first of the benchmark, cut short, and its result is thrown away. What the team gets to
 know is whether the agent runs here and how fast it is. An agent that is slow but alive passes: the

@@ -82,7 +82,7 @@ def _write_run(
 def _verify(
     context: WorkerContext, keeper: LeaseKeeper, details: SubmissionDetails, folder: Path
 ) -> dict[str, Any] | None:
-    """AgentSession it again without the agent, as far as the phase asks for it."""
+    """Play it again without the agent, as far as the phase asks for it."""
     if details.phase.verify == "none":
         return None
     found = replay.check_run(context, keeper, folder, episodes=SAMPLE if details.phase.verify == "sample" else None)

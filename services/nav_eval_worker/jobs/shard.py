@@ -1,4 +1,4 @@
-"""AgentSession the episodes of a shard, and write down each one the moment it ends.
+"""Play the episodes of a shard, and write down each one the moment it ends.
 
 An agent that dies is started again for the next episode: its fault costs the episode, not the run. One
 that dies again and again without finishing anything is given up, and the rest of the shard counts as failed.
@@ -18,9 +18,9 @@ from nav_eval_worker.jobs.agent_session import AgentSession, FinishedEpisode, me
 from nav_eval_worker.jobs.submission import SubmissionDetails, load_details, open_benchmark
 from nav_eval_worker.lease_keeper import JobReturned, LeaseKeeper
 
-FALSE_STARTS = 3
+MOST_UNANSWERED_STARTS = 3
 """Starts in a row after which the agent never answered, until it is given up."""
-SETBACKS = 10
+MOST_FRUITLESS_STARTS = 10
 """Starts in a row that bring no completed episode, until it is given up."""
 USAGE = "usage"
 
@@ -29,15 +29,15 @@ def run_shard(context: WorkerContext, keeper: LeaseKeeper) -> None:
     """All episodes have a result afterwards; `EpisodeFailure` says why the rest has none."""
     details = load_details(context, keeper.lease.submission_id)
     benchmark = open_benchmark(context, details)
-    setbacks = false_starts = 0
+    fruitless = unanswered = 0
     while left := context.transact(lambda session: jobs.list_unfinished_episodes(session, keeper.lease.job_id)):
         attempt = _ShardAttempt(context, keeper, details)
         failure = attempt.play(benchmark, left)
         if failure is None:
             break
-        setbacks = 0 if attempt.completed else setbacks + 1
-        false_starts = 0 if attempt.answered else false_starts + 1
-        if failure.cause.is_ours or setbacks == SETBACKS or false_starts == FALSE_STARTS:
+        fruitless = 0 if attempt.completed else fruitless + 1
+        unanswered = 0 if attempt.answered else unanswered + 1
+        if failure.cause.is_ours or fruitless == MOST_FRUITLESS_STARTS or unanswered == MOST_UNANSWERED_STARTS:
             raise failure
     context.transact(lambda session: jobs.finish_shard(session, keeper.lease))
 

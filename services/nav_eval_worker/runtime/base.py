@@ -24,7 +24,7 @@ from pathlib import Path
 from nav_eval.agents.failures import InfrastructureFailure
 from nav_eval.config import BenchmarkConfig
 from nav_eval.config.schema.competition import LimitsConfig
-from nav_eval.evaluation.shard_protocol import Message, Patience, Purpose, ReplayOrder, ShardOrder, order_for
+from nav_eval.evaluation.shard_protocol import Message, Purpose, ReplayOrder, ShardOrder, TimeLimits, order_for
 from nav_eval.records.results import Cause
 from nav_eval_worker.archives import IMAGE_LIMITS, WEIGHTS_LIMITS, ArchiveLimits, ImageSummary
 from nav_eval_worker.archives.streams import Readable
@@ -97,7 +97,7 @@ def make_shard_order(
         agent=work.baseline or f"unix:{socket}",
         cache=cache,
         run_seed=work.run_seed,
-        patience=Patience(
+        time_limits=TimeLimits(
             start=work.limits.start_seconds, step=work.limits.step_seconds, episode=work.limits.episode_seconds
         ),
         shared_memory_dir=shared_memory_dir,
@@ -156,7 +156,7 @@ class Pair(Simulation):
 
     @abstractmethod
     def take_log(self) -> bytes:
-        """What the agent printed since the last call, cut to `limits.log_kb` (`logs.CappedLog`)."""
+        """What the agent printed since the last call, cut to `limits.log_kb` (`output.CappedLog`)."""
 
     @abstractmethod
     def usage(self) -> Usage:

@@ -37,7 +37,7 @@ class CappedLog:
             self._clear()
             return taken
 
-    def last_words(self, size: int = NEWEST) -> bytes:
+    def read_tail(self, size: int = NEWEST) -> bytes:
         """The newest bytes, whether or not they were taken."""
         with self._lock:
             return bytes(self._newest[-size:])

@@ -273,7 +273,7 @@ class ProcessPair(Pair):
         if self.agent is None or self._stopped.is_set() or (end := self.agent.wait(1.0)) is None:
             return None
         self._agent_reader.join(timeout=0.5)
-        lines = self._log.last_words(4096).decode(errors="replace").strip().splitlines()
+        lines = self._log.read_tail(4096).decode(errors="replace").strip().splitlines()
         last = shorten(" | ".join(lines[-5:]), limit=1000)
         how = "nobody knows how" if end.code is None else describe_exit(end.code)
         said = f" Its last words: {last}" if last else ""
@@ -284,7 +284,7 @@ class ProcessPair(Pair):
         return self._log.take()
 
     def simulator_log(self) -> bytes:
-        return self._simulator_log.last_words(SIMULATOR_LOG)
+        return self._simulator_log.read_tail(SIMULATOR_LOG)
 
     def usage(self) -> Usage:
         if self.agent is None:

@@ -11,10 +11,11 @@ import pytest
 from challenge_server import TOKEN, Challenge
 
 from nav_eval_sdk import cli, http_client
-from nav_eval_sdk.client import ChallengeClient, Upload, parse_events
+from nav_eval_sdk.client import ChallengeClient, parse_events
 from nav_eval_sdk.errors import SdkError
 from nav_eval_sdk.http_client import HttpClient, ServerError, Unreachable
 from nav_eval_sdk.submission import ProgressBar, hash_archive
+from nav_eval_sdk.upload import Upload
 
 pytestmark = pytest.mark.integration
 

@@ -13,7 +13,7 @@ from nav_eval.config import BenchmarkConfig
 from nav_eval.evaluation.run_folder import RunFolder
 from nav_eval.evaluation.verification import verify
 from nav_eval.orchestrator import EvaluationOrchestrator
-from nav_eval.replay.builder import Studio
+from nav_eval.replay.builder import ReplayBuilder
 from support.paths import TESTS
 
 pytestmark = pytest.mark.integration
@@ -49,8 +49,8 @@ def test_playing_it_again_writes_the_same_lines(task: str, agent: str, tmp_path:
 
 @pytest.mark.parametrize("task", ["lh_vln", "vln", "localization"])
 def test_its_episodes_can_be_replayed(task: str, tmp_path: Path) -> None:
-    with Studio(FORMER / task, cache=tmp_path, sensors=()) as studio:
-        for episode_id, result in studio.results.items():
-            replay = studio.replay(episode_id)
+    with ReplayBuilder(FORMER / task, cache=tmp_path, sensors=()) as builder:
+        for episode_id, result in builder.results.items():
+            replay = builder.replay(episode_id)
             assert replay.differences == []
             assert replay.last_step == result.num_steps

@@ -215,7 +215,7 @@ def test_a_rerun_costs_the_team_a_slot_and_the_organiser_none(run: Run) -> None:
     again = run.team.post(f"{run.path}/rerun").json()
     assert (again["rerun_of"], again["status"], used()) == (str(run.id), "validating", before + 1)
     with run.cup.database.read() as session:
-        assert all(job.told_at is not None for job in jobs_of(session, UUID(again["id"])))
+        assert all(job.dispatched_at is not None for job in jobs_of(session, UUID(again["id"])))
     assert run.team.post(f"/submissions/{again['id']}/rerun").status_code == 409  # not before it ends
     assert run.team.post(f"/submissions/{again['id']}/cancel", json={"reason": "typo"}).json()["message"] == "typo"
     assert run.organiser.post(f"{run.path}/rerun").status_code == 201

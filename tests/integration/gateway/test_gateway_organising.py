@@ -124,7 +124,7 @@ def test_all_are_evaluated_again_and_the_workers_are_told(world: World, tmp_path
     with world.server.database.read() as session:
         from support.challenge import jobs_of
 
-        assert all(job.told_at is not None for key in started for job in jobs_of(session, key_of(key)))
+        assert all(job.dispatched_at is not None for key in started for job in jobs_of(session, key_of(key)))
     for key in started:
         world.post(f"/submissions/{key}/stop", WHY)
 

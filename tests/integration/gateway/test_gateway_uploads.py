@@ -111,7 +111,7 @@ def test_pieces_become_an_image_that_waits_to_be_validated(team: Team, gateway: 
     assert shown["image_sha256"] == hashlib.sha256(data).hexdigest()
     with gateway.database.read() as session:
         (job,) = jobs_of(session, cup.get(submission_id(submission)).id)
-    assert (job.kind, job.told_at is not None) == ("validate", True)
+    assert (job.kind, job.dispatched_at is not None) == ("validate", True)
     assert gateway.settings.store.open_blobs().get(f"images/{shown['image_sha256']}") == data
     assert team.patch(location, len(data), b"").status_code == 204  # the end, once more
     assert team.patch(location, 0, b"x").status_code == 409

@@ -79,9 +79,9 @@ class Console:
         return answer.text
 
     def submit(self, page: str, action: str, **fields: str) -> httpx.Response:
-        proof = re.search(r'name="proof" value="([0-9a-f]+)"', self.page(page))
+        proof = re.search(r'name="csrf_token" value="([0-9a-f]+)"', self.page(page))
         assert proof is not None
-        return self.http.post(action.format(**self.ids), data={"proof": proof[1], **fields})
+        return self.http.post(action.format(**self.ids), data={"csrf_token": proof[1], **fields})
 
     def audited(self) -> int:
         with self.server.database.read() as session:

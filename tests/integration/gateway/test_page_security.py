@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from nav_eval_gateway.pages.sessions import clean_path
+from nav_eval_gateway.pages.redirects import clean_path
 from nav_eval_store import audit
 from nav_eval_store.audit import make_user_actor
 from nav_eval_store.models import TokenKind
@@ -35,14 +35,14 @@ class Surf:
         return self.http.get(path, **options)
 
     def proof(self, path: str = "/login") -> str:
-        found = re.search(r'name="proof" value="([0-9a-f]+)"', self.get(path).text)
+        found = re.search(r'name="csrf_token" value="([0-9a-f]+)"', self.get(path).text)
         assert found is not None, f"{path} has no form"
         return found[1]
 
     def post(
         self, path: str, *, form: str = "/login", headers: dict[str, str] | None = None, **fields: Any
     ) -> httpx.Response:
-        return self.http.post(path, data={"proof": self.proof(form), **fields}, headers=headers)
+        return self.http.post(path, data={"csrf_token": self.proof(form), **fields}, headers=headers)
 
     def log_in(self, name: str = "ada", password: str = PASSWORD, **fields: Any) -> httpx.Response:
         return self.post("/login", by="password", name=name, password=password, **fields)
@@ -104,9 +104,9 @@ def test_over_https_cookies_are_bound_to_the_host(tmp_path: Any) -> None:
         assert visitor.startswith("__Host-nav_eval_visitor=")
         assert "Secure" in visitor
         assert "Domain" not in visitor
-        proof = re.search(r'name="proof" value="([0-9a-f]+)"', form.text)
+        proof = re.search(r'name="csrf_token" value="([0-9a-f]+)"', form.text)
         assert proof is not None
-        fields = {"proof": proof[1], "by": "password", "name": "ada", "password": PASSWORD}
+        fields = {"csrf_token": proof[1], "by": "password", "name": "ada", "password": PASSWORD}
         headers = {"Cookie": visitor.partition(";")[0], "Origin": "https://nav.example.org"}
         answer = client.post("/login", data=fields, headers=headers)
         assert answer.status_code == 303
@@ -169,10 +169,10 @@ def test_a_token_logs_in_with_its_own_rights(surf: Surf, server: Server) -> None
     assert "&#39;team&#39;" in refused.text
 
 
-@pytest.mark.parametrize("change", [{"proof": ""}, {"proof": "0" * 64}, {"proof": None}])
+@pytest.mark.parametrize("change", [{"csrf_token": ""}, {"csrf_token": "0" * 64}, {"csrf_token": None}])
 def test_a_form_without_its_proof_does_nothing(surf: Surf, server: Server, change: dict[str, str | None]) -> None:
     surf.enter()
-    fields = {"proof": surf.proof("/account"), "name": "stolen", "scopes": "read", "days": "30", **change}
+    fields = {"csrf_token": surf.proof("/account"), "name": "stolen", "scopes": "read", "days": "30", **change}
     answer = surf.http.post("/account/tokens", data={k: v for k, v in fields.items() if v is not None})
     assert answer.status_code == 403
     with server.database.read() as session:
@@ -201,7 +201,7 @@ def test_the_proof_of_one_browser_is_worth_nothing_in_another(surf: Surf, server
     proof = surf.proof("/account")
     with httpx.Client(base_url=server.url, headers=BROWSER) as other:
         Surf(other, server).enter("eve")
-        assert other.post("/logout", data={"proof": proof}).status_code == 403
+        assert other.post("/logout", data={"csrf_token": proof}).status_code == 403
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ def test_the_session_reads_the_api_but_changes_nothing_through_it(surf: Surf, se
     assert surf.http.post("/api/v1/tokens", json={"name": "x"}).status_code == 401
     tus = {"Tus-Resumable": "1.0.0", "Upload-Length": "1", "Upload-Metadata": "submission_id eA=="}
     assert surf.http.post("/api/v1/uploads", headers=tus).status_code == 401
-    proof = {"X-Nav-Eval-Proof": surf.proof("/account")}
+    proof = {"X-CSRF-Token": surf.proof("/account")}
     assert surf.http.post("/api/v1/uploads", headers={**tus, **proof}).status_code not in (401, 403)
     strange = {**tus, **proof, "Origin": "https://evil.example"}
     assert surf.http.post("/api/v1/uploads", headers=strange).status_code == 401

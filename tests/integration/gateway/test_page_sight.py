@@ -9,6 +9,7 @@ import httpx
 import pytest
 from sqlalchemy import select
 
+from nav_eval_gateway.pages.csrf import make_csrf_token
 from nav_eval_gateway.pages.sessions import Cookies
 from nav_eval_store import blob_keys
 from nav_eval_store.models import AuditEvent, Job, TokenKind
@@ -43,7 +44,7 @@ class House:
         """A form of ours, unless told otherwise."""
         cookies = Cookies(self.server.settings)
         name, holder = ("nav_eval_visitor", "v") if as_user is None else (cookies.session_name, self._session(as_user))
-        sent = {"proof": proof or cookies.proof(holder), **fields}
+        sent = {"csrf_token": proof or make_csrf_token(cookies, holder), **fields}
         with httpx.Client(base_url=self.server.url, headers={"Accept": "text/html"}, cookies={name: holder}) as client:
             return client.post(path, data=sent)
 
@@ -183,7 +184,7 @@ def test_refusals_speak_the_language_of_the_reader(house: House) -> None:
         asked = {"Tus-Resumable": "1.0.0", "Upload-Length": "5", "Upload-Metadata": "submission_id eA=="}
         for_a_script = client.post("/api/v1/uploads", headers={**asked, "Accept": "application/json"})
         assert for_a_script.json()["detail"].startswith("This needs a token")
-        for_a_page = client.post("/api/v1/uploads", headers={**asked, "X-Nav-Eval-Proof": "0"})
+        for_a_page = client.post("/api/v1/uploads", headers={**asked, "X-CSRF-Token": "0"})
         assert for_a_page.json()["detail"] == "请先登录。"
         assert for_a_page.headers["content-type"] == for_a_script.headers["content-type"]
         assert for_a_page.status_code == for_a_script.status_code == 401

@@ -21,6 +21,7 @@ from fastapi.routing import iter_route_contexts
 
 from nav_eval.config import CompetitionConfig
 from nav_eval_gateway.app import create_app
+from nav_eval_gateway.pages.csrf import make_csrf_token
 from nav_eval_gateway.pages.sessions import Cookies
 from nav_eval_store import blob_keys
 from nav_eval_store.audit import make_user_actor
@@ -440,7 +441,12 @@ class World:
         name = cookies.session_name if role in self.sessions else "nav_eval_visitor"
         headers, body = {"Cookie": f"{name}={holder}"}, b""
         if method == "POST":
-            fields = {"proof": cookies.proof(holder), "confirm": "yes", **WHY, **FORMS.get(f"POST {template}", {})}
+            fields = {
+                "csrf_token": make_csrf_token(cookies, holder),
+                "confirm": "yes",
+                **WHY,
+                **FORMS.get(f"POST {template}", {}),
+            }
             if template == "/join":
                 fields["secret"] = self.answer_to[f"POST {V}/invitations/accept"]["secret"]
             headers["Content-Type"] = "application/x-www-form-urlencoded"

@@ -15,7 +15,7 @@ from nav_eval.dataset.formats.native import write_episodes
 from nav_eval.dataset.loader import DatasetRequest, load_dataset
 from nav_eval.orchestrator import EvaluationOrchestrator
 from nav_eval.records.geometry import Pose
-from nav_eval.replay.builder import Studio
+from nav_eval.replay.builder import ReplayBuilder
 from nav_eval.replay.page import write_page
 
 pytestmark = [pytest.mark.integration, pytest.mark.browser, pytest.mark.slow]
@@ -41,8 +41,8 @@ def replay_file(tmp_path_factory: pytest.TempPathFactory, room_data: Path) -> Pa
     EvaluationOrchestrator(cache=folder / "cache").run_benchmark(
         benchmark, agent=f"{folder / 'agent.py'}:Wanderer", out=folder / "run"
     )
-    with Studio(folder / "run", cache=folder / "cache") as studio:
-        replay = studio.with_views(studio.replay(next(iter(studio.results))))
+    with ReplayBuilder(folder / "run", cache=folder / "cache") as builder:
+        replay = builder.with_views(builder.replay(next(iter(builder.results))))
     assert replay.last_step == STEPS
     assert len(replay.views) == 3
     write_page(folder / "out.html", replay)

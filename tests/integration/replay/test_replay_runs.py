@@ -20,7 +20,7 @@ from nav_eval.errors import UnknownName
 from nav_eval.orchestrator import EvaluationOrchestrator
 from nav_eval.records.geometry import Pose
 from nav_eval.records.results import EpisodeResult, read_results
-from nav_eval.replay.builder import Studio
+from nav_eval.replay.builder import ReplayBuilder
 from nav_eval.replay.model import Replay
 from nav_eval.replay.page import render_page
 
@@ -54,9 +54,9 @@ def evaluate(benchmark: BenchmarkConfig, agent: str, out: Path, cache: Path) -> 
 
 
 def replay_of(out: Path, cache: Path, episode: str = "a", *, views: bool = False) -> Replay:
-    with Studio(out, cache=cache) as studio:
-        made = studio.replay(episode)
-        return studio.with_views(made) if views else made
+    with ReplayBuilder(out, cache=cache) as builder:
+        made = builder.replay(episode)
+        return builder.with_views(made) if views else made
 
 
 @pytest.mark.parametrize("rule", ["documented", "reference"])
@@ -100,10 +100,10 @@ def test_single_goal_data_are_the_runs_own(
 
 def test_pictures_are_what_the_simulator_shows(room_benchmark: MakeBenchmark, tmp_path: Path, cache: Path) -> None:
     evaluate(room_benchmark("demo_lh_vln", "evaluation.max_steps=30"), "baseline:oracle", tmp_path / "run", cache)
-    with Studio(tmp_path / "run", cache=cache, sensors=["rgb_front", "depth_left"]) as studio:
-        made = studio.replay("a")
-        shots = list(studio.shots(made))
-        kept = studio.with_views(made)
+    with ReplayBuilder(tmp_path / "run", cache=cache, sensors=["rgb_front", "depth_left"]) as builder:
+        made = builder.replay("a")
+        shots = list(builder.shots(made))
+        kept = builder.with_views(made)
     assert [shot["rgb_front"].shape for shot in shots] == [(366, 366, 3)] * len(made.steps)
     assert [view.sensor for view in kept.views] == ["rgb_front", "depth_left"]
     view = kept.views[0]

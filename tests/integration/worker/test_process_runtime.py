@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from nav_eval.child_process import ProcessNotStarted, ReapedProcess
-from nav_eval.evaluation.shard_protocol import EXIT_CODES, Ended, Patience, Played, Ready, decode_message, order_for
+from nav_eval.evaluation.shard_protocol import EXIT_CODES, Ended, Played, Ready, TimeLimits, decode_message, order_for
 from nav_eval.records.results import Cause
 from nav_eval_worker.runtime.base import ShardWork
 from nav_eval_worker.runtime.process import ProcessRuntime
@@ -188,8 +188,8 @@ def test_the_simulators_program_says_why_it_cannot(
     tmp_path: Path, room_data: Path, change: dict, cause: Cause, words: str
 ) -> None:
     benchmark = room_benchmark_config(tmp_path, room_data)
-    patience = Patience(start=0.5)
-    order = order_for(benchmark, episode_ids=("a",), agent="baseline:forward", cache=tmp_path, patience=patience)
+    time_limits = TimeLimits(start=0.5)
+    order = order_for(benchmark, episode_ids=("a",), agent="baseline:forward", cache=tmp_path, time_limits=time_limits)
     code, messages = run_shard(msgspec.json.encode(msgspec.structs.replace(order, **change)))
     assert code == EXIT_CODES[cause]
     assert isinstance(messages[-1], Ended)

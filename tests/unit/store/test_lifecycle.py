@@ -26,8 +26,8 @@ from nav_eval_store.submissions.lifecycle import (
     check_transition,
     compute_deadline,
     compute_retry_delay,
-    decide_fate,
-    list_duties,
+    decide_consequence,
+    list_recovery_steps,
 )
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -95,7 +95,7 @@ def test_every_open_state_has_an_owner() -> None:
 @given(views)
 def test_after_its_deadline_no_submission_is_left_alone(view: SubmissionSnapshot) -> None:
     end = compute_deadline(view, PATIENCE)
-    (duty,) = list_duties(view, end, PATIENCE)
+    (duty,) = list_recovery_steps(view, end, PATIENCE)
     assert duty.action in (RecoveryAction.EXPIRE, RecoveryAction.ABANDON)
     assert duty.reason
 
@@ -104,7 +104,7 @@ def test_after_its_deadline_no_submission_is_left_alone(view: SubmissionSnapshot
 @given(views, moments)
 def test_a_job_whose_worker_is_lost_is_a_duty(view: SubmissionSnapshot, now: datetime) -> None:
     """Before the deadline: every job is held by a living worker, or waits for its turn (`dispatch`)."""
-    found = list_duties(view, now, PATIENCE)
+    found = list_recovery_steps(view, now, PATIENCE)
     if any(duty.action in (RecoveryAction.EXPIRE, RecoveryAction.ABANDON, RecoveryAction.CLOSE) for duty in found):
         assert len(found) == 1
         return
@@ -126,11 +126,11 @@ def test_working_time_and_not_waiting_time_closes_a_run() -> None:
     view = SubmissionSnapshot(
         state=SubmissionState.RUNNING, since=START, busy=timedelta(hours=1), allowed=timedelta(hours=2)
     )
-    assert list_duties(view, START + timedelta(days=3), PATIENCE) == ()
+    assert list_recovery_steps(view, START + timedelta(days=3), PATIENCE) == ()
     used_up = SubmissionSnapshot(
         state=SubmissionState.RUNNING, since=START, busy=timedelta(hours=2), allowed=timedelta(hours=2)
     )
-    (duty,) = list_duties(used_up, START + timedelta(hours=2), PATIENCE)
+    (duty,) = list_recovery_steps(used_up, START + timedelta(hours=2), PATIENCE)
     assert duty.action is RecoveryAction.CLOSE
     assert "2 hours" in duty.reason
 
@@ -158,7 +158,7 @@ def test_attempts_are_spaced_and_end(failures: int, pause: timedelta | None) -> 
     ],
 )
 def test_whose_fault_decides(kind: JobKind, cause: Cause, expected: FaultConsequence) -> None:
-    assert decide_fate(kind, cause) is expected
+    assert decide_consequence(kind, cause) is expected
 
 
 def test_causes_are_the_engines() -> None:

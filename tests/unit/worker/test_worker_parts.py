@@ -55,7 +55,7 @@ def test_a_log_keeps_its_beginning_and_its_end(chunks: list[bytes], limit: int) 
         log.write(chunk)
     taken = log.take()
     assert log.take() == b""
-    assert log.last_words() == whole  # why a process ended can be read after the rest was taken
+    assert log.read_tail() == whole  # why a process ended can be read after the rest was taken
     if len(whole) <= limit:
         assert taken == whole
     else:

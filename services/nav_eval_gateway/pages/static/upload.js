@@ -14,7 +14,7 @@ class Upload {
   }
 
   headers(more = {}) {
-    return { "Tus-Resumable": VERSION, "X-Nav-Eval-Proof": this.box.dataset.proof, ...more };
+    return { "Tus-Resumable": VERSION, "X-CSRF-Token": this.box.dataset.csrf, ...more };
   }
 
   async ask(address, options) {

@@ -72,13 +72,13 @@ class DockerPair(Pair):
             return AgentEnd(cause=Cause.INFRASTRUCTURE, detail="The agent's container was ended from outside.")
         if self._agent_reader is not None:
             self._agent_reader.join(timeout=0.5)
-        return describe_end(state, self._log.last_words(4096).decode(errors="replace"))
+        return describe_end(state, self._log.read_tail(4096).decode(errors="replace"))
 
     def take_log(self) -> bytes:
         return self._log.take()
 
     def simulator_log(self) -> bytes:
-        return self._simulator_log.last_words(SIMULATOR_LOG)
+        return self._simulator_log.read_tail(SIMULATOR_LOG)
 
     def usage(self) -> Usage:
         return self._usage

@@ -65,13 +65,13 @@ class PodPair(Pair):
         if ended.get("exitCode") is None:
             return AgentEnd(cause=Cause.INFRASTRUCTURE, detail="The agent's pod was ended from outside.")
         state = {"ExitCode": ended["exitCode"], "OOMKilled": ended.get("reason") == "OOMKilled"}
-        return describe_end(state, self._log.last_words(4096).decode(errors="replace"))
+        return describe_end(state, self._log.read_tail(4096).decode(errors="replace"))
 
     def take_log(self) -> bytes:
         return self._log.take()
 
     def simulator_log(self) -> bytes:
-        return self._simulator_log.last_words(SIMULATOR_LOG)
+        return self._simulator_log.read_tail(SIMULATOR_LOG)
 
     def usage(self) -> Usage:
         return Usage()  # a cluster knows only where a metrics server runs, and then the last minute

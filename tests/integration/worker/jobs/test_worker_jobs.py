@@ -103,7 +103,7 @@ def test_an_agent_that_always_dies_is_given_up(
     stack: Stack, make_context, monkeypatch: pytest.MonkeyPatch, answers: bool, starts: int
 ) -> None:
     """Sooner if it does not even answer any more."""
-    monkeypatch.setattr(shard, "SETBACKS", 2 if answers else 10)
+    monkeypatch.setattr(shard, "MOST_FRUITLESS_STARTS", 2 if answers else 10)
 
     def dies(pair: ScriptedPair) -> Iterator[Message]:
         if answers:

@@ -19,7 +19,7 @@ from nav_eval_store.work.broker import Broker
 from nav_eval_store.work.queues import JobQueue
 from nav_eval_worker.context import WorkerContext
 from nav_eval_worker.dispatcher import Dispatcher
-from nav_eval_worker.heartbeat import FILMING_TIME, HostCleaner
+from nav_eval_worker.host_cleaner import FILMING_TIME, HostCleaner
 from nav_eval_worker.job_runner import run_next_job
 from nav_eval_worker.maintenance import Maintenance
 from nav_eval_worker.worker import JobWorker
