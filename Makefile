@@ -7,16 +7,26 @@ TEST_PACKAGES := postgresql chromium=chromium node=nodejs npm=npm redis-server=r
     promtool=prometheus kubectl=kubernetes-client docker-registry=docker-registry
 ENGINE_PACKAGES := dockerd=docker.io docker=docker.io debootstrap=debootstrap zstd=zstd iptables=iptables docker-compose=docker-compose
 READY := $(VENV)/.ready
+DEMO_READY := $(VENV)/.ready-demo
+SOURCES := pyproject.toml sdk/pyproject.toml constraints.txt protos/build.py protos/nav_eval/v1/agent.proto
 
 .PHONY: setup hooks secrets demo test containers unit lint format bench lock clean
 
 setup: $(READY)  ## install everything
 
-$(READY): pyproject.toml sdk/pyproject.toml constraints.txt protos/build.py protos/nav_eval/v1/agent.proto
+$(VENV)/bin/python:
 	deploy/host-packages.sh $(SYSTEM_PACKAGES)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "nav-eval needs Python 3.11 or newer; set PYTHON=…")'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[render,export,store,s3,gateway,worker,bench,dev]' --editable './sdk[websocket]'
+	$(PYTHON) -m venv $(VENV)
+
+$(READY): $(SOURCES) | $(VENV)/bin/python
+	deploy/host-packages.sh $(SYSTEM_PACKAGES)
+	deploy/install.sh $(BIN) --editable '.[render,export,store,s3,gateway,worker,bench,dev]' --editable './sdk[websocket]'
+	touch $@ $(DEMO_READY)
+
+$(DEMO_READY): $(SOURCES) | $(VENV)/bin/python
+	deploy/host-packages.sh $(SYSTEM_PACKAGES)
+	deploy/install.sh $(BIN) --editable '.[demo]' --editable ./sdk
 	touch $@
 
 hooks: $(READY)  ## format, lint and names before every commit
@@ -25,7 +35,7 @@ hooks: $(READY)  ## format, lint and names before every commit
 secrets:  ## passwords of a new installation, once, into deploy/secrets
 	deploy/secrets.sh
 
-demo: $(READY)  ## the main job, on this machine, without Docker
+demo: $(DEMO_READY)  ## the main job, on this machine, without Docker
 	$(BIN)/nav-eval demo $(ARGS)
 
 test: $(READY)  ## every test there is; as root also those on a private Docker engine

@@ -16,6 +16,7 @@ from bench.targets import TARGETS, Target
 
 RESULTS = Path(__file__).parent / "results.json"
 BENCHES = (
+    "startup",
     "scoring",
     "datasets",
     "scene_files",

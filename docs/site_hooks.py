@@ -96,9 +96,8 @@ def _commands() -> str:
     """A section per command, with its arguments and options."""
     import typer
 
-    from nav_eval.cli import add_plugin_commands, app
+    from nav_eval.cli import app
 
-    add_plugin_commands([])
     return "\n\n".join(_command_sections(typer.main.get_command(app), ("nav-eval",)))
 
 

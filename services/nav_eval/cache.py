@@ -9,11 +9,13 @@ import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
-import numpy as np
-from numpy.typing import DTypeLike, NDArray
+
+if TYPE_CHECKING:  # whoever only asks for the folder need not wait for numpy
+    import numpy as np
+    from numpy.typing import DTypeLike, NDArray
 
 
 def get_cache_folder(environ: Mapping[str, str] | None = None) -> Path:
@@ -43,8 +45,10 @@ class _Header(msgspec.Struct):
     arrays: dict[str, _Entry]
 
 
-def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], *, about: Mapping[str, object]) -> None:
+def write_arrays(path: Path, arrays: "Mapping[str, NDArray[Any]]", *, about: Mapping[str, object]) -> None:
     """Write a file, or replace it; `about` is whatever JSON can hold."""
+    import numpy as np
+
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
     try:
@@ -74,8 +78,10 @@ class ArrayFile:
         self._entries = header.arrays
         self._start = _align(len(line))
 
-    def array(self, name: str, dtype: DTypeLike, axes: int) -> NDArray[Any]:
+    def array(self, name: str, dtype: "DTypeLike", axes: int) -> "NDArray[Any]":
         """One of the arrays, which cannot be written to."""
+        import numpy as np
+
         entry, kind = self._entries[name], np.dtype(dtype)
         if entry.dtype != _format_dtype(kind) or len(entry.shape) != axes or min(entry.shape, default=0) < 0:
             raise ValueError(f"{name} holds {len(entry.shape)} axes of {entry.dtype}")
@@ -86,7 +92,9 @@ class ArrayFile:
         return np.frombuffer(self._content[first : first + size], dtype=kind).reshape(entry.shape)
 
 
-def _write(file: BinaryIO, arrays: dict[str, NDArray[Any]], about: dict[str, object]) -> None:
+def _write(file: BinaryIO, arrays: "dict[str, NDArray[Any]]", about: dict[str, object]) -> None:
+    import numpy as np
+
     entries, end = {}, 0
     for name, array in arrays.items():
         entries[name] = _Entry(_format_dtype(array.dtype), array.shape, end)
@@ -100,7 +108,9 @@ def _write(file: BinaryIO, arrays: dict[str, NDArray[Any]], about: dict[str, obj
     file.truncate(start + end)
 
 
-def _format_dtype(dtype: np.dtype[Any]) -> str:
+def _format_dtype(dtype: "np.dtype[Any]") -> str:
+    import numpy as np
+
     return str(np.lib.format.dtype_to_descr(dtype))
 
 

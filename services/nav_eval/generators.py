@@ -48,9 +48,14 @@ def make_world_generator(name: str = HOUSES) -> WorldGenerator:
     return GENERATORS.get(name)()
 
 
+def is_generated(benchmark: BenchmarkConfig) -> bool:
+    """Whether there is nothing left to make of what `dataset.generate` describes."""
+    data_path = benchmark.dataset.data_path
+    return benchmark.dataset.generate is None or data_path is None or Path(data_path).exists()
+
+
 def ensure_generated(benchmark: BenchmarkConfig, *, cache: Path | None = None, say: Say = log.info) -> bool:
     """Make what `dataset.generate` describes if `data_path` is missing; whether anything was made."""
-    data_path = benchmark.dataset.data_path
-    if benchmark.dataset.generate is None or data_path is None or Path(data_path).exists():
+    if is_generated(benchmark):
         return False
     return make_world_generator().generate(benchmark, cache=cache or get_cache_folder(), say=say)

@@ -1,5 +1,12 @@
-"""One call from a benchmark's configuration to its results; the seeds' `EvaluationOrchestrator`."""
+"""One call from a benchmark's configuration to its results; the seeds' `EvaluationOrchestrator`.
 
+The agent is asked who it is before anything is generated: a mistyped address is told at once, not after the minutes
+that houses take.
+"""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from nav_eval.agents.client import AgentClient
@@ -7,7 +14,7 @@ from nav_eval.agents.messages import AgentDescription
 from nav_eval.config.schema import BenchmarkConfig
 from nav_eval.dataset.loader import TaskDataset
 from nav_eval.evaluation.episodes import EpisodeManager, load_episodes
-from nav_eval.evaluation.executor import open_agent
+from nav_eval.evaluation.executor import BASELINE, open_agent
 from nav_eval.evaluation.report import Report
 from nav_eval.evaluation.run_folder import RunFolder
 from nav_eval.evaluation.runner import (
@@ -20,9 +27,11 @@ from nav_eval.evaluation.runner import (
 )
 from nav_eval.evaluation.task_interface import make_task_interface
 from nav_eval.evaluation.trajectories import record_trajectories
-from nav_eval.generators import ensure_generated
+from nav_eval.generators import Say, ensure_generated, is_generated
 from nav_eval.replay.drawings import check_video_output, write_illustrations
 from nav_eval.simulator.base import SimulatorSetup
+
+log = logging.getLogger(__name__)
 
 
 class EvaluationOrchestrator:
@@ -34,16 +43,40 @@ class EvaluationOrchestrator:
         self._workers = workers
 
     def run_benchmark(
-        self, benchmark: BenchmarkConfig, *, agent: str, out: Path, callbacks: RunCallbacks | None = None
+        self,
+        benchmark: BenchmarkConfig,
+        *,
+        agent: str,
+        out: Path,
+        callbacks: RunCallbacks | None = None,
+        say: Say = log.info,
     ) -> Report:
-        """Play all episodes of a benchmark against the agent at an address."""
+        """Play all episodes of a benchmark against the agent at an address; `say` tells what is generated first."""
         check_video_output(benchmark)
-        ensure_generated(benchmark, cache=self._cache)
-        episodes = load_episodes(benchmark)
-        with record_trajectories(benchmark, out, cache=self._cache, callbacks=callbacks) as recorded:
-            report = self._play(benchmark, episodes, agent=agent, out=out, callbacks=recorded)
+        with self._meet_agent(agent, benchmark) as met:
+            ensure_generated(benchmark, cache=self._cache, say=say)
+            episodes = load_episodes(benchmark)
+            with record_trajectories(benchmark, out, cache=self._cache, callbacks=callbacks) as recorded:
+                report = self._play(benchmark, episodes, agent=agent, met=met, out=out, callbacks=recorded)
         write_illustrations(out, benchmark, cache=self._cache)
         return report
+
+    @contextmanager
+    def _meet_agent(self, agent: str, benchmark: BenchmarkConfig) -> Iterator[AgentClient | None]:
+        """The agent, which has said who it is; None where the players open theirs themselves, and at once."""
+        shared = self._count_workers(benchmark) == 1 and not agent.startswith(BASELINE)
+        if not shared and is_generated(benchmark):
+            yield None
+            return
+        with open_agent(agent, benchmark, ()) as client:
+            client.describe(make_task_interface(benchmark))
+            if shared:
+                yield client
+                return
+        yield None
+
+    def _count_workers(self, benchmark: BenchmarkConfig) -> int:
+        return self._workers or benchmark.evaluation.workers
 
     def _play(
         self,
@@ -51,30 +84,33 @@ class EvaluationOrchestrator:
         episodes: TaskDataset,
         *,
         agent: str,
+        met: AgentClient | None,
         out: Path,
         callbacks: RunCallbacks | None,
     ) -> Report:
         runner = BenchmarkRunner(benchmark, episodes, out=out)
         run_seed = RunFolder(out).run_seed(benchmark)
         setup = SimulatorSetup(benchmark=benchmark, cache=self._cache, run_seed=run_seed)
-        workers = min(self._workers or benchmark.evaluation.workers, len(episodes))
+        workers = min(self._count_workers(benchmark), len(episodes))
+        if met is not None:
+            return runner.run(_LocalPlayers(setup, met), callbacks, run_seed=run_seed)
         if workers > 1:
             with ParallelExecutor(setup, agent, workers=workers) as players:
                 return runner.run(players, callbacks, run_seed=run_seed)
         with open_agent(agent, benchmark, episodes) as client:
+            client.describe(make_task_interface(benchmark))
             return runner.run(_LocalPlayers(setup, client), callbacks, run_seed=run_seed)
 
 
 class _LocalPlayers(EpisodePlayers):
-    """One agent, and simulators in threads of this process."""
+    """One agent that has described itself, and simulators in threads of this process."""
 
     def __init__(self, setup: SimulatorSetup, client: AgentClient) -> None:
         self._setup, self._client = setup, client
 
     def describe(self) -> AgentDescription:
-        self._description = self._client.describe(make_task_interface(self._setup.benchmark))
-        return self._description
+        return self._client.description
 
     def play(self, manager: EpisodeManager, emit: Emit) -> None:
-        executor = ConcurrentExecutor(self._setup, self._client, self._description)
+        executor = ConcurrentExecutor(self._setup, self._client, self._client.description)
         executor.play(lambda: manager.take(wait=True), emit)

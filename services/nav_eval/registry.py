@@ -6,11 +6,15 @@ not touched by it.
 """
 
 import difflib
+import sys
 from collections.abc import Callable, Iterator
-from importlib.metadata import EntryPoint, entry_points
-from typing import Generic, TypeVar
+from functools import lru_cache
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from nav_eval.errors import NameTaken, UnknownName
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint, EntryPoints
 
 T = TypeVar("T")
 
@@ -53,11 +57,11 @@ class Registry(Generic[T]):
     def __iter__(self) -> Iterator[str]:
         return iter(self.names())
 
-    def _find_plugins(self) -> dict[str, EntryPoint]:
+    def _find_plugins(self) -> "dict[str, EntryPoint]":
         """What packages announce, by name; each is imported when somebody asks for it."""
         if self._plugins is None:
             self._plugins = {}
-            for entry_point in entry_points(group=self._group):
+            for entry_point in _scan_entry_points(tuple(sys.path)).select(group=self._group):
                 if entry_point.name in self._entries or entry_point.name in self._plugins:
                     self.get(entry_point.name)
                     self.register(entry_point.name)(entry_point.load())
@@ -69,3 +73,11 @@ class Registry(Generic[T]):
         close = difflib.get_close_matches(name, self.names(), n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
         return f"There is no {self.kind} {name!r}.{hint} Known: {', '.join(self.names())}."
+
+
+@lru_cache(maxsize=1)
+def _scan_entry_points(_: tuple[str, ...]) -> "EntryPoints":
+    """Everything that is announced where Python looks for packages: one scan, however many kinds ask."""
+    from importlib.metadata import EntryPoints, distributions
+
+    return EntryPoints(point for distribution in distributions() for point in distribution.entry_points)

@@ -116,9 +116,13 @@ class Demo:
             time.sleep(0.3)
         return board
 
+    def _tell(self, text: str) -> None:
+        """Into a file, where nothing can be shown in place: a line each."""
+        self.console.print(text, highlight=False, markup=False, soft_wrap=True)
+
     @contextmanager
     def _step(self, title: str) -> Iterator[Say]:
         began = time.monotonic()
         with self.console.status(f"{title} …") as status:
-            yield status.update
+            yield status.update if self.console.is_terminal else self._tell
         self.console.print(f"{title} [dim]({time.monotonic() - began:.1f} s)", highlight=False)

@@ -110,7 +110,7 @@ def _ensure_houses(recipe: GenerateConfig, folder: Path, say: Say) -> list[str]:
     with _lock_folder(folder):
         for seed, name in enumerate(names, start=recipe.seed):
             if not ((folder / name).exists() and get_semantics_path(folder / name).exists()):
-                say(f"Generating house {name}")
+                say(f"Generating house {seed - recipe.seed + 1} of {len(names)}: {name}")
                 list(write_houses(folder, count=1, seed=seed, split=pool))
     return names
 

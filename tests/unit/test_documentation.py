@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from nav_eval.cli import add_plugin_commands, app
+from nav_eval.cli import app
 from nav_eval.metrics import METRICS, EpisodeStart, MetricSuite, Step
 from support.paths import ROOT
 
@@ -42,8 +42,6 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def commands() -> dict[str, set[str]]:
     """Every command, with its sub-commands."""
-    for group in ("episodes", "scenes"):  # other packages add to these
-        add_plugin_commands([group])
     root = typer.main.get_command(app)
     return {name: set(getattr(command, "commands", ())) for name, command in root.commands.items()}
 

@@ -243,6 +243,11 @@ class AgentClient(ABC):
         """The task with what the agent wants of it: render this."""
         return self._get_description()[0]
 
+    @property
+    def description(self) -> AgentDescription:
+        """What the agent said about itself."""
+        return self._get_description()[1]
+
     def open_episode(self, episode: PublicEpisode, *, task: TaskInterface | None = None) -> EpisodeSession:
         """Start an episode; returns when the agent is ready to act. `task` is given where it is not the usual one."""
         if not isinstance(episode, PublicEpisode):

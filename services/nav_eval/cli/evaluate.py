@@ -1,4 +1,4 @@
-"""`nav-eval evaluate`, `verify`, `collect`: run a benchmark against an agent or an expert, and prove what came out."""
+"""`nav-eval evaluate` and `collect`: run a benchmark against an agent or an expert."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,34 +27,22 @@ def evaluate(
 
     from nav_eval.config import load_benchmark
     from nav_eval.evaluation.terminal_report import print_report
-    from nav_eval.generators import ensure_generated
     from nav_eval.orchestrator import EvaluationOrchestrator
 
     chosen = [*(overrides or []), *([f"dataset.episodes={episodes}"] if episodes else [])]
     config = load_benchmark(benchmark, overrides=chosen)
-    ensure_generated(config, cache=get_cache_folder(), say=lambda text: typer.echo(text, err=True))
     folder = out or Path(config.output.log_dir)
     orchestrator = EvaluationOrchestrator(cache=get_cache_folder(), workers=workers)
     with ProgressBar("episodes") as progress:
         try:
-            report = orchestrator.run_benchmark(config, agent=agent, out=folder, callbacks=progress.callbacks)
+            report = orchestrator.run_benchmark(
+                config, agent=agent, out=folder, callbacks=progress.callbacks, say=progress.say
+            )
         except KeyboardInterrupt:
             typer.echo(f"\nInterrupted. Finished episodes are in {folder}; the same command goes on.", err=True)
             raise typer.Exit(130) from None
     print_report(Console(), report)
     typer.echo(f"Results: {folder}. Check them with: nav-eval verify {folder}")
-
-
-def verify(
-    run: Annotated[Path, typer.Argument(help="Folder of a run.")],
-    first: Annotated[int | None, typer.Option(min=1, help="Check only the first N episodes.")] = None,
-) -> None:
-    """Re-simulate RUN from its action logs and compare every number."""
-    from nav_eval.evaluation.verification import verify as replay
-
-    report = replay(run, limit=first, cache=get_cache_folder())
-    typer.echo(report.summary())
-    raise typer.Exit(0 if report.equal else 1)
 
 
 class ProgressBar:
@@ -90,6 +78,10 @@ class ProgressBar:
 
     def show(self, done: int, total: int) -> None:
         self._bar.update(self._task, total=total, completed=done)
+
+    def say(self, text: str) -> None:
+        """A line above the bar."""
+        self._bar.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def _result(self, _: Any, aggregator: Any) -> None:  # noqa: ANN401
         means = list(aggregator.realtime.current().items())[:SHOWN_METRICS]

@@ -11,7 +11,7 @@ because it is drawn before the agent is asked to begin.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -31,7 +31,6 @@ from nav_eval.agents.messages import (
 )
 from nav_eval.config.schema import AgentServiceConfig, BenchmarkConfig
 from nav_eval.dataset.episode import Episode
-from nav_eval.dataset.loader import TaskDataset
 from nav_eval.errors import NavEvalError, RecordError
 from nav_eval.play import EpisodePlay
 from nav_eval.records.results import Cause, EpisodeResult, EpisodeStatus
@@ -252,7 +251,7 @@ BASELINE = "baseline:"
 
 
 def open_agent(
-    address: str, benchmark: BenchmarkConfig, episodes: TaskDataset, settings: ClientSettings | None = None
+    address: str, benchmark: BenchmarkConfig, episodes: Iterable[Episode], settings: ClientSettings | None = None
 ) -> AgentClient:
     """The client of the agent at `address`; `baseline:NAME` is one of ours, in this process."""
     settings = settings or make_client_settings(benchmark)

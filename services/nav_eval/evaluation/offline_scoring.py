@@ -1,24 +1,20 @@
-"""Offline scoring: from files of raw quantities to the numbers of a board, without a simulator.
+"""Offline scoring of LH-VLN and localization: from files of raw quantities to the numbers of a board.
 
-Scores are a pure function of these files, so that anyone can recompute a row. A line of single-goal navigation is
-replayed through the same metric classes that a live evaluation uses. LH-VLN's `reference` rule pools sub-tasks
+Scores are a pure function of these files, so that anyone can recompute a row. LH-VLN's `reference` rule pools sub-tasks
 over the whole dataset, so its row cannot be had from per-episode numbers; it is computed from the raw quantities,
 by the same function for `nav-eval score` and for the report of a run. Localization (SQA3D) is a prediction file
 against the dataset's own annotations.
 """
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import msgspec
 import numpy as np
 
-from nav_eval.config.schema import ScoringConfig
 from nav_eval.errors import RecordError
-from nav_eval.metrics import EpisodeStart, MetricSuite, Step
 from nav_eval.metrics.lh_vln import METRIC_NAMES, ScoringOptions, SubtaskTable, score, score_each
 from nav_eval.metrics.localization import (
     UNANSWERED,
@@ -28,118 +24,9 @@ from nav_eval.metrics.localization import (
     compute_mean_accuracies,
 )
 from nav_eval.records import results
-from nav_eval.records.geometry import Vec3
-from nav_eval.records.results import EpisodeOutcome
-from nav_eval.tasks.base import make_scoring_options
+from nav_eval.records.results import UNSCORED, EpisodeOutcome, EpisodeStatus, Metres, require_unique_ids
 
-Metres: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
-"""A distance; NaN, infinite and negative ones are refused. Null says that there is none."""
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
-
-
-def require_unique_ids(ids: Iterable[str | int | None], *, path: object) -> None:
-    """An episode that stands twice in a file would count twice."""
-    known = [episode_id for episode_id in ids if episode_id is not None]
-    if len(set(known)) == len(known):
-        return
-    twice, _ = Counter(known).most_common(1)[0]
-    raise RecordError(f"{path}: episode {twice!r} occurs more than once; keep one line per episode.")
-
-
-SINGLE_GOAL_METRICS = (
-    "success",
-    "spl",
-    "soft_spl",
-    "navigation_error",
-    "path_length",
-    "oracle_success",
-    "oracle_navigation_error",
-    "dtw",
-    "ndtw",
-    "sdtw",
-)
-
-
-class EpisodeLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One episode as it stands in the file."""
-
-    episode_id: str | int
-    trajectory: list[Vec3]  #: positions, the start first
-    stopped: bool
-    success_distance: Annotated[float, msgspec.Meta(gt=0, le=1e6)]
-    goal: Vec3 | None = None
-    distances_to_goal: list[Annotated[float, msgspec.Meta(ge=0)] | None] | None = None
-    """One per position; null (or Infinity) where the goal is out of reach. Straight lines if absent."""
-    shortest_path_length: Metres | None = None  #: the first distance if absent
-    reference_path: list[Vec3] = []
-
-
-class FileScores(msgspec.Struct, frozen=True, kw_only=True):
-    """The means over a file, and how many episodes each of them left out."""
-
-    means: dict[str, float | None]
-    left_out: dict[str, int]
-
-
-def score_single_goal_lines(path: Path) -> list[dict[str, str | int | float | None]]:
-    """The numbers of every episode; null where it has none (no reference path, goal out of reach)."""
-    episodes = results.read_lines(path, EpisodeLine)
-    if not episodes:
-        raise RecordError(f"{path} holds no episodes; there is nothing to score.")
-    require_unique_ids((episode.episode_id for episode in episodes), path=path)
-    return [{"episode_id": episode.episode_id, **score_episode(episode, path=path)} for episode in episodes]
-
-
-def score_single_goal(path: Path) -> FileScores:
-    """The mean of each number over the episodes that have it."""
-    lines = score_single_goal_lines(path)
-    values = {name: [value for line in lines if isinstance(value := line[name], float)] for name in SINGLE_GOAL_METRICS}
-    return FileScores(
-        means={name: math.fsum(known) / len(known) if known else None for name, known in values.items()},
-        left_out={name: len(lines) - len(known) for name, known in values.items() if len(known) < len(lines)},
-    )
-
-
-def score_episode(episode: EpisodeLine, *, path: Path) -> dict[str, float | None]:
-    where = f"{path} episode {episode.episode_id!r}"
-    distances = _get_distances(episode, where=where)
-    suite = MetricSuite(SINGLE_GOAL_METRICS)
-    suite.reset(
-        EpisodeStart(
-            position=episode.trajectory[0],
-            distance_to_goal=distances[0],
-            shortest_path_length=distances[0] if episode.shortest_path_length is None else episode.shortest_path_length,
-            success_distance=episode.success_distance,
-            reference_path=tuple(episode.reference_path),
-        )
-    )
-    for step in _iter_steps(episode, distances):
-        suite.update(step)
-    return suite.values()
-
-
-def _iter_steps(episode: EpisodeLine, distances: list[float]) -> Iterator[Step]:
-    """One step per position after the start; a stop on the spot repeats the last position."""
-    moves = list(zip(episode.trajectory, distances, strict=True))[1:]
-    for position, distance in moves:
-        yield Step(position=position, distance_to_goal=distance)
-    if episode.stopped:
-        yield Step(position=episode.trajectory[-1], distance_to_goal=distances[-1], stopped=True)
-
-
-def _get_distances(episode: EpisodeLine, *, where: str) -> list[float]:
-    if not episode.trajectory:
-        raise RecordError(f"{where}: trajectory is empty; it begins with the start position.")
-    if episode.distances_to_goal is None:
-        if episode.goal is None:
-            raise RecordError(f"{where}: give a goal, or distances_to_goal with one number per position.")
-        return [math.dist(position, episode.goal) for position in episode.trajectory]
-    if len(episode.distances_to_goal) != len(episode.trajectory):
-        raise RecordError(
-            f"{where}: distances_to_goal has {len(episode.distances_to_goal)} numbers "
-            f"for {len(episode.trajectory)} positions; give one per position."
-        )
-    return [math.inf if distance is None else distance for distance in episode.distances_to_goal]
 
 
 class SubtaskLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -159,6 +46,12 @@ class TaskLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     subtasks: Annotated[list[SubtaskLine], msgspec.Meta(min_length=1)]
     episode_id: str | int | None = None
+    status: str | None = None  #: a run's lines say how they ended; what is not scored there is not scored here
+    cause: str | None = None
+
+    @property
+    def is_scored(self) -> bool:
+        return self.status != EpisodeStatus.CANCELLED and self.cause not in UNSCORED
 
 
 def score_long_horizon(path: Path, options: ScoringOptions) -> dict[str, float | None]:
@@ -183,14 +76,36 @@ def read_subtask_table(path: Path) -> SubtaskTable:
 
 
 def _read_tasks(path: Path) -> list[TaskLine]:
-    tasks = results.read_lines(path, TaskLine)
+    try:
+        tasks = [task for task in results.read_lines(path, TaskLine) if task.is_scored]
+    except RecordError:
+        tasks = _read_played_tasks(path)
     require_unique_ids((task.episode_id for task in tasks), path=path)
+    return tasks
+
+
+class _Ending(msgspec.Struct):
+    status: str
+    cause: str | None = None
+
+
+def _read_played_tasks(path: Path) -> list[TaskLine]:
+    """Those of a run in which some were never played, and have no sub-tasks; anything else that is wrong is refused."""
+    tasks = []
+    for number, line in results.number_lines(results.read_bytes(path)):
+        try:
+            ending = msgspec.json.decode(line, type=_Ending)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            ending = _Ending(status="")
+        if ending.status != EpisodeStatus.CANCELLED and ending.cause not in UNSCORED:
+            tasks.append(results.decode_line(line, TaskLine, where=f"{path} line {number}"))
     return tasks
 
 
 def _make_subtask_table(tasks: list[TaskLine], path: Path) -> SubtaskTable:
     def name_of(index: int) -> str:
-        numbers = [number for number, _ in results.number_lines(results.read_bytes(path))]
+        lines = results.number_lines(results.read_bytes(path))
+        numbers = [number for number, line in lines if msgspec.json.decode(line, type=TaskLine).is_scored]
         return f"{path} line {numbers[index]} (episode {tasks[index].episode_id!r})"
 
     flat = [subtask for task in tasks for subtask in task.subtasks]
@@ -218,6 +133,9 @@ def compute_long_horizon_scores(config: Mapping[str, Any], scored: Iterable[Epis
     tasks = [outcome.subtasks for outcome in scored if outcome.subtasks]
     if task.get("type") != "lh_vln" or not tasks:
         return {}
+    from nav_eval.config.schema import ScoringConfig
+    from nav_eval.tasks.base import make_scoring_options
+
     options = make_scoring_options(
         ScoringConfig.model_validate(task["scoring"]), success_distance=config["evaluation"]["success_distance"]
     )

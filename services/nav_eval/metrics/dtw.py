@@ -10,22 +10,25 @@ import math
 from collections.abc import Sequence
 from decimal import Context, Decimal
 from functools import cache
-from typing import Any
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nav_eval.metrics.registry import EpisodeStart, Metric, Step, register_metric
 from nav_eval.records.geometry import Vec3
 
-Path = NDArray[np.float64]
+if TYPE_CHECKING:  # numpy takes longer to import than a short file to be scored
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    Path: TypeAlias = NDArray[np.float64]
 
 #: libm's exp may differ in the last bit from machine to machine; 30 digits round to the same double everywhere
 _EXACT = Context(prec=30)
 
 
-def drop_repeats(path: ArrayLike) -> Path:
+def drop_repeats(path: "ArrayLike") -> "Path":
     """The path less every point that equals the one before it: turns and collisions do not move."""
+    import numpy as np
+
     points = np.asarray(path, dtype=np.float64).reshape(-1, 3)
     if len(points) < 2:
         return points
@@ -33,11 +36,9 @@ def drop_repeats(path: ArrayLike) -> Path:
     return points[np.concatenate(([True], moved))]
 
 
-def compute_dtw(path: ArrayLike, reference: ArrayLike) -> float:
+def compute_dtw(path: "ArrayLike", reference: "ArrayLike") -> float:
     """The least sum of point distances over all monotone alignments of the two paths."""
-    first = np.ascontiguousarray(path, dtype=np.float64)
-    second = np.ascontiguousarray(reference, dtype=np.float64)
-    return float(_compile_kernel()(first, second))
+    return _KERNEL.run(path, reference)
 
 
 def normalize_dtw(distance: float, *, reference_points: int, threshold: float) -> float:
@@ -45,8 +46,10 @@ def normalize_dtw(distance: float, *, reference_points: int, threshold: float) -
     return float(Decimal(-distance / (reference_points * threshold)).exp(_EXACT))
 
 
-def resample_path(path: Sequence[Sequence[float]], *, spacing: float) -> Path:
+def resample_path(path: Sequence[Sequence[float]], *, spacing: float) -> "Path":
     """The path with a point every `spacing` metres; nDTW compares only at a fixed density."""
+    import numpy as np
+
     points = drop_repeats(np.asarray(path, dtype=np.float64))
     if len(points) < 2:
         return points
@@ -56,13 +59,54 @@ def resample_path(path: Sequence[Sequence[float]], *, spacing: float) -> Path:
     return np.column_stack([np.interp(wanted, along, points[:, axis]) for axis in range(3)])
 
 
+class _Kernel:
+    """Few cells in Python, many as machine code: numba takes longer to import than a short file to be scored.
+
+    Both do the same operations in the same order, so both give the same bits.
+    """
+
+    def __init__(self, python_cells: int) -> None:
+        self._cells_left = python_cells
+
+    def run(self, path: "ArrayLike", reference: "ArrayLike") -> float:
+        if isinstance(path, Sequence) and isinstance(reference, Sequence) and self._is_affordable(path, reference):
+            return _align_paths(path, reference)
+        import numpy as np
+
+        first = np.ascontiguousarray(path, dtype=np.float64)
+        second = np.ascontiguousarray(reference, dtype=np.float64)
+        return float(_compile_kernel()(first, second))
+
+    def _is_affordable(self, path: Sequence[Any], reference: Sequence[Any]) -> bool:
+        """Compilers and Python disagree only about which of two numbers is smaller when one is no number."""
+        cells = len(path) * len(reference)
+        finite = cells <= self._cells_left and all(
+            math.isfinite(number) for row in (*path, *reference) for number in row
+        )
+        self._cells_left -= cells if finite else 0
+        return finite
+
+
+def _align_paths(path: Sequence[Any], reference: Sequence[Any]) -> float:
+    previous = [0.0] + [math.inf] * len(reference)
+    for x, y, z in path:
+        current = [math.inf]
+        for column, (other_x, other_y, other_z) in enumerate(reference):
+            dx, dy, dz = x - other_x, y - other_y, z - other_z
+            best = min(previous[column], previous[column + 1], current[column])
+            current.append(math.sqrt(dx * dx + dy * dy + dz * dz) + best)
+        previous = current
+    return previous[-1]
+
+
 @cache
 def _compile_kernel() -> Any:  # noqa: ANN401 - numba has no types
     """Compiled on first use, and once per machine: numba is slow to import and to compile."""
     import numba
+    import numpy as np
 
     @numba.njit(cache=True)
-    def kernel(path: Path, reference: Path) -> float:
+    def kernel(path: Any, reference: Any) -> float:  # noqa: ANN401
         columns = reference.shape[0]
         previous = np.full(columns + 1, np.inf)
         current = np.empty(columns + 1)
@@ -80,6 +124,9 @@ def _compile_kernel() -> Any:  # noqa: ANN401 - numba has no types
         return float(previous[columns])
 
     return kernel
+
+
+_KERNEL = _Kernel(python_cells=100_000)
 
 
 class _TrajectoryMetric(Metric):
@@ -140,6 +187,8 @@ class Coverage(_TrajectoryMetric):
     def get(self) -> float:
         if not self.start.reference_path:
             return math.nan
+        import numpy as np
+
         reference = np.asarray(self.start.reference_path)
         positions = np.asarray(self._positions)
         nearest = np.min(np.linalg.norm(reference[:, None] - positions[None], axis=2), axis=1)

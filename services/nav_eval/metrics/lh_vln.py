@@ -8,7 +8,6 @@ side. All sums are exact (`math.fsum`), so the order of the tasks cannot change 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -16,21 +15,11 @@ from numpy.typing import NDArray
 
 from nav_eval.errors import RecordError
 from nav_eval.records.results import SubtaskRecord
-from nav_eval.records.scoring import LH_VLN_RANKING, compute_ranking_sum
+from nav_eval.records.scoring import LH_VLN_RANKING, CgtWeight, ScoringRule, compute_ranking_sum
 
 Floats = NDArray[np.float64]
 
 METRIC_NAMES = ("sr", "osr", "spl", "ne", "isr", "csr", "cgt", "tar", "score")
-
-
-class ScoringRule(StrEnum):
-    DOCUMENTED = "documented"  #: the printed formulas, macro-averaged over tasks
-    REFERENCE = "reference"  #: what the published code computes
-
-
-class CgtWeight(StrEnum):
-    STEPS = "steps"  #: expert actions of the sub-task
-    DISTANCE = "distance"  #: expert metres of the sub-task
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

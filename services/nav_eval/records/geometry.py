@@ -13,11 +13,9 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from nav_eval.errors import RecordError
 
@@ -25,7 +23,11 @@ Coordinate: TypeAlias = Annotated[float, msgspec.Meta(ge=-1e6, le=1e6)]
 """Metres. Nothing we navigate is 1000 km wide; a larger number is a mistake, and squares stay finite."""
 Vec3: TypeAlias = tuple[Coordinate, Coordinate, Coordinate]
 Quaternion: TypeAlias = tuple[float, float, float, float]
-RotationMatrix: TypeAlias = NDArray[np.float64]
+if TYPE_CHECKING:  # records are read without numpy, which takes longer to import than a short file to be read
+    import numpy as np
+    from numpy.typing import NDArray
+
+    RotationMatrix: TypeAlias = NDArray[np.float64]
 
 IDENTITY_ROTATION: Quaternion = (0.0, 0.0, 0.0, 1.0)
 
@@ -80,12 +82,16 @@ def get_yaw(rotation: Quaternion) -> float:
 
 
 def rotate_vector(rotation: Quaternion, vector: Vec3) -> Vec3:
+    import numpy as np
+
     x, y, z = to_rotation_matrix(rotation) @ np.asarray(vector)
     return (float(x), float(y), float(z))
 
 
-def to_rotation_matrix(rotation: Quaternion) -> RotationMatrix:
+def to_rotation_matrix(rotation: Quaternion) -> "RotationMatrix":
     """The 3 × 3 matrix of a unit quaternion; its columns are the turned right, up and backward directions."""
+    import numpy as np
+
     x, y, z, w = rotation
     return np.array(
         [

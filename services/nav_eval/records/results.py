@@ -12,17 +12,21 @@ to a quota.
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Self, TypeVar
+from typing import Annotated, Any, BinaryIO, Self, TypeAlias, TypeVar
 
 import msgspec
 
 from nav_eval.errors import RecordError
 from nav_eval.records.geometry import Vec3
+
+Metres: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
+"""A distance; NaN, infinite and negative ones are refused. Null says that there is none."""
 
 
 class Cause(StrEnum):
@@ -269,8 +273,12 @@ def read_lines(path: Path, record_type: type[T]) -> list[T]:
     try:
         return decoder.decode_lines(data)
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        lines = number_lines(data)
-        return [_decode_record(decoder, text, where=f"{path} line {line}", takes_nan=True) for line, text in lines]
+        return [decode_line(text, record_type, where=f"{path} line {line}") for line, text in number_lines(data)]
+
+
+def decode_line(line: bytes, record_type: type[T], *, where: str) -> T:
+    """One record; the message of a refusal says where."""
+    return _decode_record(msgspec.json.Decoder(record_type), line, where=where, takes_nan=True)
 
 
 def read_document(path: Path, record_type: type[T]) -> T:
@@ -312,3 +320,12 @@ def _decode_lenient(data: bytes, record_type: type[T], *, where: str, reason: st
         raise RecordError(f"{where}: {error}.") from error
     except (ValueError, RecursionError) as error:
         raise RecordError(f"{where}: not valid JSON ({reason}).") from error
+
+
+def require_unique_ids(ids: Iterable[str | int | None], *, path: object) -> None:
+    """An episode that stands twice in a file would count twice."""
+    known = [episode_id for episode_id in ids if episode_id is not None]
+    if len(set(known)) == len(known):
+        return
+    twice, _ = Counter(known).most_common(1)[0]
+    raise RecordError(f"{path}: episode {twice!r} occurs more than once; keep one line per episode.")

@@ -9,6 +9,7 @@ small values are good has no such worst value, so there it is counted as invalid
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 import msgspec
@@ -35,6 +36,16 @@ LOWER_IS_BETTER = frozenset(
 
 LH_VLN_RANKING: Mapping[str, float] = {"tar": 0.4, "isr": 0.2, "csr": 0.2, "cgt": 0.2}
 """How LH-VLN ranks where a task says nothing else."""
+
+
+class ScoringRule(StrEnum):
+    DOCUMENTED = "documented"  #: the printed formulas, macro-averaged over tasks
+    REFERENCE = "reference"  #: what the published code computes
+
+
+class CgtWeight(StrEnum):
+    STEPS = "steps"  #: expert actions of the sub-task
+    DISTANCE = "distance"  #: expert metres of the sub-task
 
 
 def is_valid(value: float | None) -> bool:

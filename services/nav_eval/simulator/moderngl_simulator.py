@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from nav_eval.dataset.episode import Episode
 from nav_eval.errors import SimulatorError
@@ -11,11 +12,13 @@ from nav_eval.scene.model import Scene
 from nav_eval.scene.navigation import Ground
 from nav_eval.sensors import NoPictures, PictureSource, Sensor, SensorContext
 from nav_eval.simulator.base import ObservationBuffers, Observations, Simulator, SimulatorSetup, place_readings
-from nav_eval.simulator.camera_rig import CameraRig
 from nav_eval.simulator.domain_randomization import DomainDraw, DomainRandomizationManager, randomize_scene
 from nav_eval.simulator.motion import NO_ARGUMENTS, AgentState, Body
-from nav_eval.simulator.rendering import Device, PreparedScene, Renderer
 from nav_eval.simulator.scene_manager import NavigableScene, SceneManager, resolve_goals
+
+if TYPE_CHECKING:  # a replay without pictures does not wait for the renderer
+    from nav_eval.simulator.camera_rig import CameraRig
+    from nav_eval.simulator.rendering import Device, PreparedScene, Renderer
 
 
 class EpisodeNotStarted(SimulatorError):
@@ -103,7 +106,9 @@ class ModernGLSimulator(Simulator):
         renderer = self._get_renderer(stage.drawn)
         return stage.rig.face(renderer, stage.state.pose, tilt=stage.state.tilt / MICRODEGREES, out=out)
 
-    def _get_renderer(self, scene: Scene | PreparedScene) -> Renderer:
+    def _get_renderer(self, scene: "Scene | PreparedScene") -> "Renderer":
+        from nav_eval.simulator.rendering import Renderer
+
         if self._renderer is None or self._renderer[0] is not scene:
             if self._renderer is not None:
                 self._renderer[1].release()
@@ -132,18 +137,25 @@ class _Stage:
     def __post_init__(self) -> None:
         self.state = self.body.start(self.episode.private.start)
         self.start = self.state.pose
-        self.rig = CameraRig(self.sensors, jitter=None if self.draw is None else self.draw.camera)
 
     @cached_property
-    def drawn(self) -> Scene | PreparedScene:
+    def rig(self) -> "CameraRig":
+        from nav_eval.simulator.camera_rig import CameraRig
+
+        return CameraRig(self.sensors, jitter=None if self.draw is None else self.draw.camera)
+
+    @cached_property
+    def drawn(self) -> "Scene | PreparedScene":
         """What is drawn: the place's scene, or what randomisation makes of it. Made only if a picture is taken."""
         if self.draw is None or not self.draw.changes_scene:
             return self.place.prepared
         return randomize_scene(self.place.scene, self.draw, self.episode)
 
 
-def _open_device(gpu: int | str) -> Device:
+def _open_device(gpu: int | str) -> "Device":
     """The device that the configuration names; never silently another one."""
+    from nav_eval.simulator.rendering import Device
+
     if gpu == "cpu":
         return Device.open_software()
     return Device.open(gpu if isinstance(gpu, int) else None)

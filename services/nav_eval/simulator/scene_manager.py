@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -30,7 +31,9 @@ from nav_eval.scene.navigation import AgentShape, Ground, build_navigation, read
 from nav_eval.scene.navigation.mesh import NavigationMesh, load_mesh, make_mesh_key, save_mesh
 from nav_eval.scene.objects import FurnishedScene, place_objects
 from nav_eval.scene.semantics import read_semantics, write_semantics
-from nav_eval.simulator.rendering import PreparedScene, load_or_prepare
+
+if TYPE_CHECKING:
+    from nav_eval.simulator.rendering import PreparedScene
 
 #: Habitat's files carry the folder that its users link their data to
 _HABITAT_PREFIX = "data/scene_datasets/"
@@ -105,8 +108,10 @@ class SceneSource:
         return FurnishedScene(apply_lighting(scene, self.lighting), blocks)
 
     @cached_property
-    def prepared(self) -> PreparedScene:
+    def prepared(self) -> "PreparedScene":
         """The scene as the renderer wants it."""
+        from nav_eval.simulator.rendering import load_or_prepare
+
         return load_or_prepare(self.cache, self.digest, lambda: self.furnished.scene)
 
     def semantics(self) -> Semantics:
@@ -153,7 +158,7 @@ class NavigableScene:
         return self.source.furnished.scene
 
     @property
-    def prepared(self) -> PreparedScene:
+    def prepared(self) -> "PreparedScene":
         """The scene ready to be drawn; from the cache where it can be."""
         return self.source.prepared
 

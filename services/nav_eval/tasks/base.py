@@ -13,11 +13,11 @@ from typing import ClassVar, Protocol, TypeVar
 from nav_eval.config.schema import EvaluationConfig, ScoringConfig, TaskConfig
 from nav_eval.dataset.episode import Episode, Goal
 from nav_eval.errors import RecordError
-from nav_eval.metrics.lh_vln import CgtWeight, ScoringOptions, ScoringRule
+from nav_eval.metrics.lh_vln import ScoringOptions
 from nav_eval.metrics.registry import Parameters
 from nav_eval.records.geometry import Pose, Vec3
 from nav_eval.records.results import EpisodeOutcome, SubtaskRecord
-from nav_eval.records.scoring import LH_VLN_RANKING
+from nav_eval.records.scoring import LH_VLN_RANKING, CgtWeight, ScoringRule
 from nav_eval.registry import Registry
 from nav_eval.scene.navigation import DistanceField, OpenPlane
 

@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from nav_eval.dataset.episode import Episode, Subtask
 from nav_eval.errors import DatasetError
 from nav_eval.metrics import EpisodeStart, MetricSuite, Step
-from nav_eval.metrics.lh_vln import METRIC_NAMES, ScoringRule, SubtaskTable, score_each
+from nav_eval.metrics.lh_vln import METRIC_NAMES, SubtaskTable, score_each
 from nav_eval.records.geometry import Vec3, measure_distance
 from nav_eval.records.results import SubtaskRecord
+from nav_eval.records.scoring import ScoringRule
 from nav_eval.scene.navigation.ground import DistanceField
 from nav_eval.tasks.base import STOP, Moved, Progress, Task, TaskResult, TaskRules, TaskStage, World, register_task
 

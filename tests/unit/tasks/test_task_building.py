@@ -1,7 +1,7 @@
 """Every choice that a configuration offers reaches the task."""
 
 from nav_eval.config.schema import EvaluationConfig, TaskConfig
-from nav_eval.metrics.lh_vln import CgtWeight, ScoringRule
+from nav_eval.records.scoring import CgtWeight, ScoringRule
 from nav_eval.tasks.base import build_task
 from nav_eval.tasks.long_horizon import LongHorizonTask
 

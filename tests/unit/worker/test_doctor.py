@@ -233,7 +233,6 @@ def test_the_command(tmp_path, monkeypatch):
     monkeypatch.setenv("NAV_EVAL_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("NAV_EVAL_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("NAV_EVAL_DATABASE", "postgresql://nobody@127.0.0.1:9/x")
-    nav_eval.cli.add_plugin_commands(["doctor"])
     run = CliRunner().invoke(nav_eval.cli.app, ["doctor", "--json"])
     findings = {finding["check"]: finding for finding in json.loads(run.stdout)}
     assert run.exit_code == 1

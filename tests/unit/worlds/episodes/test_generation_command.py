@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from typer.testing import CliRunner
 
-from nav_eval.cli import add_plugin_commands, app
+from nav_eval.cli import app
 from nav_eval.config import BenchmarkConfig
 from nav_eval.errors import ConfigError, DatasetError
 from nav_eval.generators import ensure_generated
@@ -18,7 +18,6 @@ from nav_eval_worlds.houses.house_files import MANIFEST, HouseEntry, HouseManife
 
 
 def run(*arguments: str, cache: Path) -> str:
-    add_plugin_commands(["episodes"])
     result = CliRunner().invoke(app, ["episodes", *arguments], env={"NAV_EVAL_CACHE": str(cache)})
     assert result.exit_code == 0, result.output
     return result.output

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from nav_eval.cli import add_plugin_commands, app
+from nav_eval.cli import app
 from nav_eval.errors import SceneError
 from nav_eval.scene.formats import read_scene
 from nav_eval_worlds.houses import GeneratedHouse
@@ -32,7 +32,6 @@ def test_a_house_survives_its_file(house: HouseMaker, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_command_writes_houses_and_a_manifest(tmp_path: Path) -> None:
     run = ["scenes", "generate", "--count", "1", "--template", "flat_1", "--out", str(tmp_path)]
-    add_plugin_commands(run)
     first = CliRunner().invoke(app, [*run, "--seed", "3"])
     second = CliRunner().invoke(app, [*run, "--seed", "3", "--split", "unseen"])
     assert first.exit_code == second.exit_code == 0, first.output + second.output
