@@ -11,7 +11,9 @@ from nav_eval_gateway import errors, openapi, pages, routes
 from nav_eval_gateway.dependencies import Services
 from nav_eval_gateway.middleware import BodyLimit, RequestBoundary, TusHeaders
 from nav_eval_gateway.prometheus import Metrics, MetricsMiddleware
+from nav_eval_gateway.proxies import ProxyHeaders
 from nav_eval_gateway.rate_limit import RateLimitMiddleware, RateLimits
+from nav_eval_gateway.routes.health import KeptChecks
 from nav_eval_gateway.server_sent_events import end_on_signals
 from nav_eval_gateway.settings import GatewaySettings
 from nav_eval_store.database import Clock
@@ -51,6 +53,7 @@ def create_app(settings: GatewaySettings, *, clock: Clock | None = None) -> Fast
         redirect_slashes=False,
     )
     app.state.metrics = Metrics()
+    app.state.readiness = KeptChecks()
     _add_middlewares(app, settings)
     errors.install(app)
     api = APIRouter(prefix=PREFIX, responses=errors.describe_problems(*errors.COMMON))
@@ -73,6 +76,7 @@ def _add_middlewares(app: FastAPI, settings: GatewaySettings) -> None:
     app.add_middleware(RateLimitMiddleware, limits=RateLimits.of(settings))
     app.add_middleware(RequestBoundary, https=settings.is_https)
     app.add_middleware(MetricsMiddleware, metrics=app.state.metrics)
+    app.add_middleware(ProxyHeaders, trust=settings.proxy_trust)
 
 
 __all__ = ["PREFIX", "create_app"]

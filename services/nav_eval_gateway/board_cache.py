@@ -31,8 +31,10 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 MOST_BYTES = 64 << 20
 QUERIES_AT_ONCE = 4
-RENDERINGS_AT_ONCE = 4
+RENDERINGS_AT_ONCE = 3
 """Whoever asks for many different ones waits for themselves; other requests find threads and connections free."""
+SEARCHES_AT_ONCE = 1
+"""Words to search for are endless: they take turns of their own, and are not kept for others."""
 
 
 class BoardVersion(NamedTuple):
@@ -92,11 +94,11 @@ class RenderedAnswer:
 class SingleFlight(Generic[K, V]):
     """Asks once for all who wait, and never answers with what was asked before they came."""
 
-    def __init__(self, look: Callable[[K], V]) -> None:
+    def __init__(self, look: Callable[[K], V], *, at_once: int = QUERIES_AT_ONCE) -> None:
         self._look = look
         self._waiting: dict[K, list[asyncio.Future[V]]] = {}
         self._running: set[K] = set()
-        self._threads = ThreadPoolExecutor(QUERIES_AT_ONCE, thread_name_prefix="look")
+        self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="look")
 
     def ask(self, key: K) -> asyncio.Future[V]:
         """The answer of a look that begins from now on."""
@@ -137,7 +139,7 @@ class BoardCache:
 
     def __init__(self, database: Database, *, most_bytes: int = MOST_BYTES) -> None:
         self._most_bytes = most_bytes
-        self._limiter = CapacityLimiter(RENDERINGS_AT_ONCE)
+        self._limiter, self._searches = CapacityLimiter(RENDERINGS_AT_ONCE), CapacityLimiter(SEARCHES_AT_ONCE)
         self._kept: OrderedDict[Hashable, RenderedAnswer] = OrderedDict()
         self._rendering: dict[Hashable, asyncio.Task[RenderedAnswer]] = {}
         self._looks = SingleFlight[tuple[str, str], BoardVersion](lambda names: read_board_version(database, *names))
@@ -150,9 +152,18 @@ class BoardCache:
         return self._looks.ask((competition, phase))
 
     async def get(
-        self, now: BoardVersion, kind: str, form: str, render: Callable[[], RenderedAnswer]
+        self,
+        now: BoardVersion,
+        kind: str,
+        form: str,
+        render: Callable[[], RenderedAnswer],
+        *,
+        is_usual: bool = True,
     ) -> RenderedAnswer:
-        """The answer for `now`, from memory or rendered in a thread, once for all who wait for it."""
+        """The answer for `now`, from memory or rendered in a thread, once for all who wait for it.
+
+        There must be only so many usual forms; what has endless ones is rendered when there is time, and not kept.
+        """
         key = (now.phase_id, kind, form)
         kept = self._kept.get(key)
         if kept is not None and kept.version >= now.version:
@@ -161,15 +172,20 @@ class BoardCache:
         wanted = (*key, now.version)
         task = self._rendering.get(wanted)
         if task is None:
-            task = self._rendering[wanted] = asyncio.create_task(self._render(key, wanted, render))
+            task = self._rendering[wanted] = asyncio.create_task(
+                self._render(key if is_usual else None, wanted, render)
+            )
         return await asyncio.shield(task)
 
-    async def _render(self, key: Hashable, wanted: Hashable, render: Callable[[], RenderedAnswer]) -> RenderedAnswer:
+    async def _render(
+        self, key: Hashable | None, wanted: Hashable, render: Callable[[], RenderedAnswer]
+    ) -> RenderedAnswer:
         try:
-            rendered = await to_thread.run_sync(render, limiter=self._limiter)
+            rendered = await to_thread.run_sync(render, limiter=self._searches if key is None else self._limiter)
         finally:
             del self._rendering[wanted]
-        self._keep(key, rendered)
+        if key is not None:
+            self._keep(key, rendered)
         return rendered
 
     def _keep(self, key: Hashable, rendered: RenderedAnswer) -> None:

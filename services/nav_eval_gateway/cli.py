@@ -3,6 +3,7 @@
 import errno
 import logging
 import os
+import resource
 import socket
 import sys
 from contextlib import ExitStack
@@ -15,6 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from uvicorn.supervisors import Multiprocess
 
 from nav_eval.child_process import SupervisedProcess, exit_on_signal, make_nav_eval_command
+from nav_eval_gateway.http_protocol import ConnectionGuard, ConnectionLimits, make_server_config
 from nav_eval_gateway.settings import GatewaySettings
 from nav_eval_store.audit import make_system_actor
 from nav_eval_store.database import Database
@@ -37,6 +39,7 @@ STEADY = 60.0  #: seconds; who lived that long did not die of how it was started
 
 GRACE_SECONDS = 5  #: seconds that open connections get to end by themselves
 BACKLOG = 2048
+MOST_FILES = 65536
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -58,7 +61,7 @@ def serve(
         os.environ["NAV_EVAL_TRUST_PROXY"] = "yes"
     if with_worker:
         _refuse_strangers(host, behind_proxy=behind_proxy)
-    GatewaySettings.from_environment()  # refuses wrong settings here, and keeps the secret for all processes
+    settings = GatewaySettings.from_environment()  # refuses wrong settings here, and keeps the secret for all processes
     listening = socket.socket(fileno=fd) if fd is not None else listen(host, port)
     _prepare_store()
     with ExitStack() as stack:
@@ -67,7 +70,7 @@ def serve(
             worker = make_nav_eval_command("worker", "--beat")
             stack.enter_context(SupervisedProcess(worker, environment=make_worker_environment()))
         typer.echo(f"nav-eval serves at {format_address(listening)} (Ctrl-C ends it)")
-        _run_server(listening, workers=workers, behind_proxy=behind_proxy, access_log=access_log)
+        _run_server(listening, settings, workers=workers, access_log=access_log)
 
 
 def _refuse_strangers(host: str, *, behind_proxy: bool) -> None:
@@ -107,18 +110,18 @@ def _format_database_error(error: SQLAlchemyError) -> str:
     return str(getattr(error, "orig", None) or error).strip().splitlines()[0].rstrip(".")
 
 
-def _run_server(listening: socket.socket, *, workers: int, behind_proxy: bool, access_log: bool) -> None:
-    config = uvicorn.Config(
+def _run_server(listening: socket.socket, settings: GatewaySettings, *, workers: int, access_log: bool) -> None:
+    limits = ConnectionLimits(per_address=settings.connections_per_address)
+    config = make_server_config(
         "nav_eval_gateway.cli:make_application",
+        ConnectionGuard(limits, trust=settings.proxy_trust),
         factory=True,
         workers=workers,
-        proxy_headers=behind_proxy,
-        forwarded_allow_ips="*" if behind_proxy else None,
         access_log=access_log,
         log_level="info" if access_log else "warning",
         timeout_graceful_shutdown=GRACE_SECONDS,
-        server_header=False,
     )
+    allow_many_files()
     if workers > 1:
         Multiprocess(config, sockets=[listening]).run()
         return
@@ -126,6 +129,12 @@ def _run_server(listening: socket.socket, *, workers: int, behind_proxy: bool, a
     server.run(sockets=[listening])
     if not server.started:
         raise OperatorError("The gateway could not start; the lines above say why.")
+
+
+def allow_many_files() -> None:
+    """As many connections as the system lets us have: who holds some of them open must not be all there is."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, MOST_FILES) if most > 0 else MOST_FILES, most))
 
 
 def make_worker_environment() -> dict[str, str]:

@@ -17,8 +17,9 @@ from fastapi.security import HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
 from nav_eval_gateway.board_cache import BoardCache, ComputePool
+from nav_eval_gateway.name_resolver import NameResolver
 from nav_eval_gateway.permissions import ANYBODY, Caller, SignedIn
-from nav_eval_gateway.rate_limit import ConcurrencyLimit
+from nav_eval_gateway.rate_limit import CallerLimits, ConcurrencyLimit, RateLimits
 from nav_eval_gateway.server_sent_events import EventBroadcaster
 from nav_eval_gateway.settings import GatewaySettings
 from nav_eval_gateway.task_publisher import CeleryTaskPublisher, TaskPublisher
@@ -48,6 +49,8 @@ class Services:
     publisher: TaskPublisher
     events: EventBroadcaster  #: streams live events
     passwords: ConcurrencyLimit  #: held while a password is hashed
+    limits: CallerLimits  #: what an address, an account or a team may have
+    names: NameResolver  #: looks up hosts of webhooks
     uploading: set[UUID] = field(default_factory=set)  #: uploads that a request is writing just now
     boards: BoardCache  #: rendered leaderboards
     computing: ComputePool  #: statistics that take a moment
@@ -65,12 +68,15 @@ class Services:
                 database, poll_seconds=settings.poll_seconds, heartbeat_seconds=settings.heartbeat_seconds
             ),
             passwords=ConcurrencyLimit(inside=PASSWORDS_AT_ONCE, waiting=PASSWORDS_WAITING),
+            limits=CallerLimits(RateLimits.of(settings)),
+            names=NameResolver(allow_private=settings.allow_private_webhooks),
             boards=BoardCache(database),
             computing=ComputePool(),
         )
 
     async def close(self) -> None:
         await self.events.close()
+        self.names.close()
         self.boards.close()
         self.publisher.close()
         self.database.dispose()

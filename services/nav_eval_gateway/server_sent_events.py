@@ -4,6 +4,9 @@ One poll of the database, twice a second, serves all subscribers of this process
 from it, only word that there are new ones; it reads them itself, from the last one that it has seen. So nothing is
 lost between two readers, and subscribers cost the database nothing while nothing happens.
 
+When something happens, a thousand subscribers want to know at once, and nobody else may wait for them: they read in
+threads of their own, those who would read the same read it together, and they take turns.
+
 Ids are those of the store's events. A reader that comes back with Last-Event-ID gets all that it missed; one
 that comes for the first time gets where things stand, and what happens from then on.
 """
@@ -11,12 +14,13 @@ that comes for the first time gets where things stand, and what happens from the
 import asyncio
 import json
 import logging
+import random
 import signal
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
@@ -24,18 +28,14 @@ from uuid import UUID
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
-from nav_eval_gateway import permissions
+from nav_eval_gateway.board_cache import SingleFlight
 from nav_eval_gateway.errors import Unavailable
-from nav_eval_gateway.permissions import Caller
-from nav_eval_store.audit import Subject
-from nav_eval_store.competitions.visibility import Audience, Viewer, may_see
-from nav_eval_store.database import Database, Session
+from nav_eval_store.database import Database
 from nav_eval_store.errors import NotAllowed, NotFound
-from nav_eval_store.models import Competition, OutboxEvent, Phase
-from nav_eval_store.notifications import events, webhooks
-from nav_eval_store.submissions.lifecycle import SubmissionState
-from nav_eval_store.submissions.status import SubmissionStatus, read_status
+from nav_eval_store.models import OutboxEvent
+from nav_eval_store.notifications import events
 
 log = logging.getLogger("nav_eval_gateway.server_sent_events")
 T = TypeVar("T")
@@ -45,6 +45,9 @@ LONGEST_SECONDS = 3600.0
 RETRY_MILLISECONDS = 2000
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 PAGE = 200
+READS_AT_ONCE = 2
+TURNS = 25
+"""Subscribers that read and write at the same time; others who use the gateway go in between."""
 
 
 class ServerSentEvent(NamedTuple):
@@ -94,15 +97,46 @@ def _read_patiently(read: Read, last: int | None) -> EventBatch:
         return EventBatch((), last, poll_again=True)
 
 
+@dataclass(frozen=True)
+class SharedRead:
+    """A read that is the same for all who share it."""
+
+    read: Read = field(compare=False)
+    last: int | None
+    share: Hashable
+
+    def __call__(self) -> EventBatch:
+        return _read_patiently(self.read, self.last)
+
+
+class EventStream(StreamingResponse):
+    """A stream that somebody counts; `release` is called when it ends, however it does."""
+
+    def __init__(self, body: AsyncIterator[bytes], release: Callable[[], None]) -> None:
+        super().__init__(body, media_type="text/event-stream", headers=HEADERS)
+        self._release = release
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._release()
+
+
 class Subscription:
     """Somebody who waits for events of a submission or a competition."""
 
-    def __init__(self, *, submission_id: UUID | None = None, competition_id: UUID | None = None) -> None:
+    def __init__(
+        self, *, submission_id: UUID | None = None, competition_id: UUID | None = None, is_stranger: bool = False
+    ) -> None:
         self._submission_id = submission_id
         self._competition_id = competition_id
+        self._is_stranger = is_stranger
         self._changed = asyncio.Event()
 
     def matches(self, event: OutboxEvent) -> bool:
+        if self._is_stranger and (event.team_id is not None or event.submission_id is not None):
+            return False  # never theirs to see
         if self._submission_id is not None:
             return event.submission_id == self._submission_id
         return event.competition_id == self._competition_id
@@ -129,31 +163,45 @@ class EventBroadcaster:
         self._subscriptions: set[Subscription] = set()
         self._task: asyncio.Task[None] | None = None
         self._last_id = 0
+        self._turns = asyncio.Semaphore(TURNS)
+        self._reads = SingleFlight[SharedRead, EventBatch](lambda read: read(), at_once=READS_AT_ONCE)
         self._closed = False
         """Streams end when the server stops: it would wait for them otherwise."""
 
-    def stream(self, subscription: Subscription, read: Read, *, last: int | None) -> StreamingResponse:
+    def stream(
+        self, subscription: Subscription, read: Read, *, last: int | None, release: Callable[[], None] = lambda: None
+    ) -> EventStream:
         """An answer that goes on until there is nothing more to tell; refused beyond what this process can serve."""
         if len(self._subscriptions) >= MOST_SUBSCRIPTIONS:
+            release()
             raise Unavailable("Too many are watching; ask for the status now and then instead.")
-        body = self._stream(subscription, read, last)
-        return StreamingResponse(body, media_type="text/event-stream", headers=HEADERS)
+        return EventStream(self._stream(subscription, read, last), release)
 
     async def _stream(self, subscription: Subscription, read: Read, last: int | None) -> AsyncIterator[bytes]:
         until = time.monotonic() + LONGEST_SECONDS
         yield f"retry: {RETRY_MILLISECONDS}\n\n".encode()
         with self._subscribe(subscription):
             while not self._closed and time.monotonic() < until:
-                batch = await run_in_threadpool(_read_patiently, read, last)
+                batch = await self._read(read, last)
                 for event in batch.events:
                     yield event.encode()
                 if batch.is_last:
                     return
                 last = batch.last_id
-                while not (batch.has_more or await subscription.wait(self._heartbeat_seconds)):
+                while not (batch.has_more or await subscription.wait(self._draw_pause())):
                     yield b": still here\n\n"
                     if batch.poll_again:
                         break
+
+    async def _read(self, read: Read, last: int | None) -> EventBatch:
+        """In turns, and together with whoever would read the same."""
+        share = getattr(read, "share", None) or id(read)
+        async with self._turns:
+            return await self._reads.ask(SharedRead(read, last, share))
+
+    def _draw_pause(self) -> float:
+        """Signs of life, not all at the same moment."""
+        return self._heartbeat_seconds * random.uniform(0.7, 1.0)
 
     @contextmanager
     def _subscribe(self, subscription: Subscription) -> Iterator[None]:
@@ -167,6 +215,7 @@ class EventBroadcaster:
 
     async def close(self) -> None:
         self.end_streams()
+        self._reads.close()
         if self._task is not None:
             self._task.cancel()
 
@@ -181,11 +230,12 @@ class EventBroadcaster:
         self._notify_all()
         while self._subscriptions:
             await asyncio.sleep(self._poll_seconds)
-            for event in await self._try(self._new) or ():
+            found = await self._try(self._new) or ()
+            for event in found:
                 self._last_id = event.id
-                for subscription in self._subscriptions:
-                    if subscription.matches(event):
-                        subscription.notify()
+            for subscription in list(self._subscriptions) if found else ():
+                if any(subscription.matches(event) for event in found):
+                    subscription.notify()
 
     def _notify_all(self) -> None:
         for subscription in self._subscriptions:
@@ -231,132 +281,3 @@ def end_on_signals(broadcaster: EventBroadcaster) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-@dataclass(slots=True)
-class SubmissionReader:
-    """The life of one submission: status, canary, progress, done."""
-
-    database: Database
-    caller: Caller
-    submission_id: UUID
-    _place: tuple[SubmissionState, int | None] | None = None  #: what the reader was told last
-
-    def __call__(self, last: int | None) -> EventBatch:
-        """Events before the status: what is told must never be older than what was told before."""
-        with self.database.read() as session:
-            if last is None:
-                latest, now, ranking = events.get_latest_id(session), *self._read_status(session)
-                return self._end(
-                    now, [self._make_status(now, latest), *self._make_progress(now, latest, ranking)], latest
-                )
-            found = events.read_events_after(
-                session, last, subject=Subject(submission_id=self.submission_id), limit=PAGE
-            )
-            now, ranking = self._read_status(session)
-            told = self._translate(found, now, ranking)
-            return self._end(now, told, found[-1].id if found else last, more=len(found) == PAGE)
-
-    def _read_status(self, session: Session) -> tuple[SubmissionStatus, Collection[str]]:
-        """And the metrics that may be told: those that rank, or none."""
-        submission = permissions.get_own_submission(session, self.caller, self.submission_id)
-        access = permissions.get_submission(session, self.caller, self.submission_id)
-        ranking: Mapping[str, float] = submission.phase.ranking["weights"]
-        return read_status(session, submission), ranking.keys() if access.shows("scores") else ()
-
-    def _end(self, now: SubmissionStatus, told: list[ServerSentEvent], last: int, *, more: bool = False) -> EventBatch:
-        if not more and self._place != (now.state, now.queue_position):  # others went before: a new place in the queue
-            told.append(self._make_status(now, None))
-        over = now.state.is_final and not more
-        if over:
-            told.append(ServerSentEvent("done", _make_verdict(now), last))
-        return EventBatch(told, last, more, over, poll_again=now.state is SubmissionState.QUEUED)
-
-    def _make_status(self, now: SubmissionStatus, number: int | None) -> ServerSentEvent:
-        self._place = (now.state, now.queue_position)
-        place = {} if now.queue_position is None else {"position": now.queue_position, "starts_at": now.starts_at}
-        return ServerSentEvent(
-            "status", {"status": now.state.value, **place, **_explain(now.cause, now.detail)}, number
-        )
-
-    def _translate(
-        self, found: Sequence[OutboxEvent], now: SubmissionStatus, ranking: Collection[str]
-    ) -> list[ServerSentEvent]:
-        """Events in the reader's words; of several about progress only the last, with the numbers of now."""
-        newest = max((event.id for event in found if event.kind == events.PROGRESS), default=None)
-        told: list[ServerSentEvent] = []
-        for event in found:
-            match event.kind:
-                case events.STATE_CHANGED:
-                    told.append(self._make_change(event, now))
-                case events.VERDICT:
-                    told.append(ServerSentEvent("canary", event.payload, event.id))
-                case events.PROGRESS if event.id == newest:
-                    told += self._make_progress(now, event.id, ranking)
-        return told
-
-    def _make_change(self, event: OutboxEvent, now: SubmissionStatus) -> ServerSentEvent:
-        state = SubmissionState(event.payload["to"])
-        if state is now.state:
-            return self._make_status(now, event.id)
-        self._place = (state, None)
-        why = _explain(event.payload.get("cause"), event.payload.get("detail"))
-        return ServerSentEvent("status", {"status": state.value, **why}, event.id)
-
-    def _make_progress(self, now: SubmissionStatus, number: int, ranking: Collection[str]) -> list[ServerSentEvent]:
-        if not now.episodes_total:
-            return []
-        means = {name: mean for name, mean in now.means.items() if name in ranking and mean is not None}
-        note = ", ".join(f"{name} {mean:.3f}" for name, mean in means.items())
-        data = {
-            "done": now.episodes_done,
-            "total": now.episodes_total,
-            "failed": now.episodes_failed,
-            "note": note,
-            **{name: value for name, value in now.used._asdict().items() if value is not None},
-        }
-        return [ServerSentEvent("progress", data, number)]
-
-
-def _explain(cause: str | None, detail: str | None) -> dict[str, str]:
-    return {name: text for name, text in (("cause", cause), ("message", detail)) if text}
-
-
-def _make_verdict(now: SubmissionStatus) -> dict[str, Any]:
-    advice = {"advice": now.advice} if now.advice else {}
-    return {"status": now.state.value, **_explain(now.cause, now.detail), **advice}
-
-
-@dataclass(frozen=True, slots=True)
-class CompetitionReader:
-    """What happens in a competition, as far as somebody may know: the form is that of webhooks."""
-
-    database: Database
-    caller: Caller
-    competition_id: UUID
-
-    def __call__(self, last: int | None) -> EventBatch:
-        with self.database.read() as session:
-            if last is None:
-                return EventBatch((), events.get_latest_id(session))
-            competition = session.get_one(Competition, self.competition_id)
-            viewer = permissions.get_viewer(session, self.caller, competition)
-            found = events.read_events_after(
-                session, last, subject=Subject(competition_id=self.competition_id), limit=PAGE
-            )
-            told = [
-                ServerSentEvent(event.kind, webhooks.make_body(event), event.id)
-                for event in found
-                if _may_see_event(session, event, viewer)
-            ]
-            return EventBatch(told, found[-1].id if found else last, len(found) == PAGE)
-
-
-def _may_see_event(session: Session, event: OutboxEvent, viewer: Viewer) -> bool:
-    if viewer.is_organiser or event.kind == events.PHASE_CHANGED:
-        return True
-    if event.team_id is not None or event.submission_id is not None:
-        return event.team_id == viewer.team_id and viewer.team_id is not None
-    phase = None if event.phase_id is None else session.get(Phase, event.phase_id)
-    audience = Audience.PUBLIC if viewer.team_id is None else Audience.TEAM
-    return phase is not None and event.kind == events.BOARD_CHANGED and may_see(phase, "scores", audience)

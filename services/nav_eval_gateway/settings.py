@@ -8,7 +8,12 @@
 | `NAV_EVAL_MAX_BODY_KB` | 1024 | of a request that is no upload |
 | `NAV_EVAL_RATE_LIMIT` | 600 | requests per minute and user or address; 0 is none |
 | `NAV_EVAL_LOGIN_RATE_LIMIT` | 20 | attempts per minute and address; 0 is none |
+| `NAV_EVAL_LOGIN_FAILURES` | 20 | wrong passwords per quarter of an hour and account; 0 is without limit |
+| `NAV_EVAL_REQUESTS_AT_ONCE` | 32 | of a user or an address, under way; 0 is without limit |
+| `NAV_EVAL_STREAMS_PER_ADDRESS` | 100 | live event streams of strangers; of a user 20 |
+| `NAV_EVAL_CONNECTIONS_PER_ADDRESS` | 256 | open at once; 0 is without limit |
 | `NAV_EVAL_TRUST_PROXY` | no | believe X-Forwarded-For (behind a reverse proxy of ours only) |
+| `NAV_EVAL_TRUSTED_PROXIES` | any peer | addresses and networks of that proxy, e.g. `10.0.0.0/8` |
 | `NAV_EVAL_METRICS_TOKEN` | none needed | what a scraper of /metrics must bring |
 | `NAV_EVAL_ALLOW_PRIVATE_WEBHOOKS` | no | webhooks may point into the local network |
 """
@@ -21,6 +26,7 @@ from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from nav_eval_gateway.proxies import Network, ProxyTrust, parse_networks
 from nav_eval_store.errors import OperatorError
 from nav_eval_store.settings import StoreSettings, read_flag, read_variable
 from nav_eval_store.work.broker import Broker
@@ -42,7 +48,15 @@ class GatewaySettings:
 
     rate_limit: int = 600  #: requests per minute and user, or address; 0 is none
     login_rate_limit: int = 20  #: attempts per minute and address; 0 is none
+    login_failures: int = 20  #: wrong passwords per quarter of an hour and account; 0 is without limit
+    requests_at_once: int = 32  #: of a user or an address, under way; 0 is without limit
+    streams_per_address: int = 100  #: live event streams of strangers
+    streams_per_account: int = 20  #: live event streams of a user
+    lookups_at_once: int = 2  #: names that are looked up for a user's webhooks
+    connections_per_address: int = 256  #: open at once; 0 is without limit
+    refusal_seconds: float = 0.5  #: before a refusal is sent
     trust_proxy: bool = False  #: X-Forwarded-For is set by a proxy of ours
+    trusted_proxies: tuple[Network, ...] = ()  #: where that proxy is; empty is anywhere
 
     metrics_token: str | None = None  #: what a scraper of /metrics must bring
 
@@ -53,6 +67,10 @@ class GatewaySettings:
     poll_seconds: float = 0.5  #: between two looks at the database for live events
     heartbeat_seconds: float = 15.0  #: between signs of life on a silent event stream
     allow_private_webhooks: bool = False
+
+    @property
+    def proxy_trust(self) -> ProxyTrust:
+        return ProxyTrust(hops=int(self.trust_proxy), networks=self.trusted_proxies)
 
     @property
     def session_cookie(self) -> str:
@@ -75,7 +93,12 @@ class GatewaySettings:
             max_body=_parse_number(variables, "NAV_EVAL_MAX_BODY_KB", 1024) << 10,
             rate_limit=_parse_number(variables, "NAV_EVAL_RATE_LIMIT", 600),
             login_rate_limit=_parse_number(variables, "NAV_EVAL_LOGIN_RATE_LIMIT", 20),
+            login_failures=_parse_number(variables, "NAV_EVAL_LOGIN_FAILURES", 20),
+            requests_at_once=_parse_number(variables, "NAV_EVAL_REQUESTS_AT_ONCE", 32),
+            streams_per_address=_parse_number(variables, "NAV_EVAL_STREAMS_PER_ADDRESS", 100),
+            connections_per_address=_parse_number(variables, "NAV_EVAL_CONNECTIONS_PER_ADDRESS", 256),
             trust_proxy=read_flag(variables, "NAV_EVAL_TRUST_PROXY"),
+            trusted_proxies=parse_networks(variables.get("NAV_EVAL_TRUSTED_PROXIES", "")),
             metrics_token=read_variable(variables, "NAV_EVAL_METRICS_TOKEN") or None,
             allow_private_webhooks=read_flag(variables, "NAV_EVAL_ALLOW_PRIVATE_WEBHOOKS"),
         )

@@ -105,6 +105,16 @@ class BlobStore:
                 if not key.startswith(TEMPORARY):
                     yield BlobInfo(key, int(entry["size"]))
 
+    def measure_free(self) -> int | None:
+        """Bytes that are left where blobs are kept; None where nobody can say. No inode left is no byte left."""
+        if not self._local:
+            return None
+        place = Path(self._root)
+        while not place.exists():
+            place = place.parent
+        state = os.statvfs(place)
+        return state.f_bavail * state.f_frsize if state.f_favail or not state.f_files else 0
+
     def delete(self, key: str) -> None:
         """Remove a blob; one that is not there is fine."""
         try:

@@ -16,6 +16,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from nav_eval_gateway.app import create_app
+from nav_eval_gateway.http_protocol import ConnectionGuard, ConnectionLimits, make_server_config
 from nav_eval_gateway.settings import GatewaySettings
 from nav_eval_store.database import Clock, Database
 from nav_eval_store.migrations import runner
@@ -36,7 +37,11 @@ def gateway_settings(folder: Path, *, database: str | None = None, **changes: An
     runner.upgrade(opened)
     opened.dispose()
     broker = Broker(f"filesystem://{folder / 'broker'}")
-    usual = {"rate_limit": 0, "login_rate_limit": 0, "poll_seconds": 0.05}
+    usual = {
+        **dict.fromkeys(("rate_limit", "login_rate_limit", "login_failures", "requests_at_once"), 0),
+        **dict.fromkeys(("streams_per_address", "streams_per_account", "refusal_seconds"), 0),
+        "poll_seconds": 0.05,
+    }
     return GatewaySettings(store=store, broker=broker, secret_key="test" * 8, **{**usual, **changes})
 
 
@@ -81,10 +86,13 @@ def free_port() -> int:
 
 
 @contextmanager
-def serving(settings: GatewaySettings, *, clock: Clock | None = None) -> Iterator[Server]:
+def serving(
+    settings: GatewaySettings, *, clock: Clock | None = None, connections: ConnectionLimits | None = None
+) -> Iterator[Server]:
     """A real uvicorn in a thread."""
     app = create_app(settings, clock=clock)
-    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="warning")
+    guard = ConnectionGuard(connections or ConnectionLimits(per_address=0), trust=settings.proxy_trust)
+    config = make_server_config(app, guard, host="127.0.0.1", port=0, log_level="warning")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

@@ -45,6 +45,7 @@ class Visit:
     t: Translator  #: texts in the reader's language
     theme: str  #: `light`, `dark`, or empty for what the system prefers
     organises: bool  #: some competition, or all; whether *this* one is decided in `permissions`
+    here: str | None = None  #: where the reader is, without what means nothing in the address; None is as it was sent
 
     version = nav_eval.__version__
     languages = LANGUAGES
@@ -60,6 +61,8 @@ class Visit:
     @property
     def path(self) -> str:
         """Where the reader is, with the query."""
+        if self.here is not None:
+            return self.here
         query = self.request.url.query
         return self.request.url.path + (f"?{query}" if query else "")
 

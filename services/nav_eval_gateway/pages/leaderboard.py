@@ -6,6 +6,8 @@ somebody who is not logged in that is the whole page, compressed; for a user it 
 
 import gzip
 from collections import OrderedDict
+from dataclasses import replace
+from threading import Lock
 from typing import Annotated, NamedTuple
 from uuid import UUID
 
@@ -39,51 +41,97 @@ BREAKDOWNS = 10
 KEPT_BOARDS = 8
 
 
+class BoardFacts:
+    """A board and what its pages draw besides; however they sort and search, it is the same."""
+
+    def __init__(self, board: Board, over_time: plots.Plot | None) -> None:
+        self.board, self.over_time = board, over_time
+        self._scatters: dict[tuple[str, str], plots.Plot | None] = {}
+
+    def scatter(self, x: str, y: str) -> plots.Plot | None:
+        """Two metrics against each other; both are columns of the board, so there are only so many."""
+        if (x, y) not in self._scatters:
+            self._scatters[x, y] = plots.plot_metrics(self.board.rows, x, y)
+        return self._scatters[x, y]
+
+
 class RecentBoards:
     """The boards that were read last, so that sorting and searching ask the database nothing."""
 
     def __init__(self, most: int = KEPT_BOARDS) -> None:
-        self._kept: OrderedDict[tuple[UUID, str], Board] = OrderedDict()
+        self._kept: OrderedDict[tuple[UUID, str], BoardFacts] = OrderedDict()
+        self._reading: dict[tuple[UUID, str], Lock] = {}
         self._most = most
 
-    def board(self, database: Database, now: BoardVersion, viewer: Viewer, kind: str) -> Board:
+    def facts(self, database: Database, now: BoardVersion, viewer: Viewer, kind: str) -> BoardFacts:
+        """Read once for all who wait for them."""
         key = (now.phase_id, kind)
-        kept = self._kept.get(key)
-        if kept is None or kept.version < now.version:
-            with database.snapshot() as session:
-                kept = leaderboard.build_board(session, session.get_one(Phase, now.phase_id), viewer)
-            self._kept[key] = kept
-            while len(self._kept) > self._most:
-                self._kept.popitem(last=False)
+        with self._reading.setdefault(key, Lock()):
+            kept = self._kept.get(key)
+            if kept is None or kept.board.version < now.version:
+                kept = self._kept[key] = _read_facts(database, now, viewer)
+                self._kept.move_to_end(key)
+        while len(self._kept) > self._most:
+            gone, _ = self._kept.popitem(last=False)
+            self._reading.pop(gone, None)
         return kept
+
+    def find(self, now: BoardVersion, kind: str) -> BoardFacts | None:
+        """What is known of this version already."""
+        kept = self._kept.get((now.phase_id, kind))
+        return kept if kept is not None and kept.board.version >= now.version else None
+
+    def board(self, database: Database, now: BoardVersion, viewer: Viewer, kind: str) -> Board:
+        return self.facts(database, now, viewer, kind).board
+
+
+def _read_facts(database: Database, now: BoardVersion, viewer: Viewer) -> BoardFacts:
+    with database.snapshot() as session:
+        phase = session.get_one(Phase, now.phase_id)
+        board = leaderboard.build_board(session, phase, viewer)
+        best = [session.get_one(Team, row.team_id) for row in board.rows[: plots.COLOURS]]
+        lines = [leaderboard.list_score_points(session, phase, viewer, team=team) for team in best]
+        return BoardFacts(board, plots.plot_over_time(lines, keep=phase.config.ranking.keep))
 
 
 @router.get("/competitions/{competition}/{phase}/board")
 async def show_board(competition: str, phase: str, visit: Visiting) -> Response:
     """The standing of a phase."""
-    wish = BoardQuery.of(competition, phase, visit.request.query_params)
-    services = visit.services
+    services, asked = visit.services, BoardQuery.of(competition, phase, visit.request.query_params)
     now = await services.boards.find_version(competition, phase)
     if visit.caller.user is None and visit.cookies.read_notice(visit.request) is None:
-        return await _render_public_page(visit, now, wish)
+        return await _render_public_page(visit, now, asked)
     viewer = await to_thread.run_sync(boards_api.read_viewer, services.database, visit.caller, now)
     seen_as = classify_viewer(viewer, now)
+    wish = asked.canonical((await _find_facts(visit, now, viewer, seen_as)).board)
     form = f"part {visit.language} {viewer.team_id} {wish}"
-    part = await services.boards.get(now, seen_as, form, lambda: _render_part(visit, now, viewer, seen_as, wish))
+    part = await services.boards.get(
+        now, seen_as, form, lambda: _render_part(visit, now, viewer, seen_as, wish), is_usual=not wish.search
+    )
     response = visit.page("board.html.j2", part=Markup(part.body.decode()), phase=wish.phase)  # noqa: S704
     return _compress(visit.request, response)
 
 
-async def _render_public_page(visit: Visit, now: BoardVersion, wish: BoardQuery) -> Response:
+async def _find_facts(visit: Visit, now: BoardVersion, viewer: Viewer, kind: str) -> BoardFacts:
+    """From memory as a rule; nobody waits for a thread then."""
+    recent: RecentBoards = visit.request.app.state.recent_boards
+    if (kept := recent.find(now, kind)) is not None:
+        return kept
+    return await visit.services.computing.run(lambda: recent.facts(visit.store, now, viewer, kind))
+
+
+async def _render_public_page(visit: Visit, now: BoardVersion, asked: BoardQuery) -> Response:
     """For strangers: the same bytes for all of them."""
+    wish = asked.canonical((await _find_facts(visit, now, Viewer(), "public")).board)
+    visit = replace(visit, here=wish.address())
 
     def render() -> RenderedAnswer:
         part = _render_part(visit, now, Viewer(), "public", wish)
         page = visit.page("board.html.j2", part=Markup(part.body.decode()), phase=wish.phase)  # noqa: S704
         return RenderedAnswer(part.version, "public", bytes(page.body))
 
-    form = f"page {visit.language} {visit.theme} {visit.path} {wish}"
-    kept = await visit.services.boards.get(now, "public", form, render)
+    form = f"page {visit.language} {visit.theme} {wish}"
+    kept = await visit.services.boards.get(now, "public", form, render, is_usual=not wish.search)
     response = add_security_headers(HTMLResponse(b""))
     response.headers["ETag"] = kept.etag
     response.headers["Cache-Control"] = "private, no-cache"
@@ -111,14 +159,13 @@ def _compress(request: Request, response: HTMLResponse) -> HTMLResponse:
 def _render_part(visit: Visit, now: BoardVersion, viewer: Viewer, kind: str, wish: BoardQuery) -> RenderedAnswer:
     """All of a board's page that depends on the board."""
     recent: RecentBoards = visit.request.app.state.recent_boards
-    board = recent.board(visit.store, now, viewer, kind)
+    facts = recent.facts(visit.store, now, viewer, kind)
+    board = facts.board
     standing = Standing(board, wish, own_team=viewer.team_id)
     names = [column.name for column in standing.columns]
     x, y = (wish.x if wish.x in names else (*names, "")[0]), (wish.y if wish.y in names else "score")
     with visit.store.snapshot() as session:
         phase = session.get_one(Phase, now.phase_id)
-        best = [session.get_one(Team, row.team_id) for row in board.rows[: plots.COLOURS]]
-        lines = [leaderboard.list_score_points(session, phase, viewer, team=team) for team in best]
         html = visit.html(
             "board_part.html.j2",
             competition=phase.competition,
@@ -131,8 +178,8 @@ def _render_part(visit: Visit, now: BoardVersion, viewer: Viewer, kind: str, wis
             names=names,
             x=x,
             y=y,
-            over_time=plots.plot_over_time(lines, keep=phase.config.ranking.keep),
-            scatter=plots.plot_metrics(board.rows, x, y),
+            over_time=facts.over_time,
+            scatter=facts.scatter(x, y),
             is_organiser=viewer.is_organiser,
             sees_own=viewer.team_id is not None,
         )

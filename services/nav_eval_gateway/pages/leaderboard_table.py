@@ -50,6 +50,25 @@ class BoardQuery:
             y=asked.get("y", "")[:LONGEST],
         )
 
+    def canonical(self, board: Board) -> "BoardQuery":
+        """The same wish in the one way that means it: what this board does not have is left out.
+
+        An address has endless variants that show the same page. Pages are kept by what is returned here, so that there
+        are only so many of them.
+        """
+        names = [column.name for column in board.columns]
+        sort = self.sort if self.sort in ("rank", "team", "score", "submitted", *names) else "rank"
+        wish = replace(
+            self,
+            sort=sort,
+            order="" if self.order == _get_usual_order(sort, board) else self.order,
+            x=self.x if self.x in (*names, "score") else "",
+            y=self.y if self.y in (*names, "score") else "",
+        )
+        found = sum(1 for _ in _filter_rows(board.rows, wish))
+        pages = 1 if wish.all_rows else max(1, -(-found // ROWS))
+        return replace(wish, page=min(max(1, wish.page), pages), all_rows=wish.all_rows and found > ROWS)
+
     def address(self, **changes: object) -> str:
         """The page with something else; what is usual is left out."""
         wish = replace(self, **changes)  # type: ignore[arg-type]

@@ -21,6 +21,7 @@ from nav_eval_gateway.pages.context import (
 from nav_eval_gateway.pages.redirects import clean_path
 from nav_eval_gateway.pages.sessions import LANGUAGE, THEME
 from nav_eval_gateway.pages.translations import LANGUAGES
+from nav_eval_gateway.rate_limit import get_address
 from nav_eval_gateway.routes import people as people_api
 from nav_eval_gateway.schemas.people import Acceptance, NewInvitation, NewRole, Registration, TeamName
 from nav_eval_store.audit import make_user_actor
@@ -63,7 +64,9 @@ def log_in(visit: Visiting, form: Form) -> Response:
 def _begin_session(visit: Visit, form: PostedForm, *, by: str) -> tuple[str, timedelta]:
     if by == "token":
         return _begin_session_by_token(visit.services, form.text("token").strip())
-    return _begin_session_by_password(visit.services, form.text("name").strip(), form.text("password"))
+    name = form.text("name").strip()
+    with visit.services.limits.passwords.guard(name, get_address(visit.request.scope)):
+        return _begin_session_by_password(visit.services, name, form.text("password"))
 
 
 def _begin_session_by_password(services: Services, name: str, password: str) -> tuple[str, timedelta]:
@@ -79,11 +82,17 @@ def _begin_session_by_token(services: Services, secret: str) -> tuple[str, timed
         left = services.settings.session_lifetime
         if token.expires_at is not None:
             left = min(left, token.expires_at - session.now())
-    return _issue_session(services, token.user, scopes=tuple(Scope(scope) for scope in token.scopes), lifetime=left)
+    scopes = tuple(Scope(scope) for scope in token.scopes)
+    return _issue_session(services, token.user, scopes=scopes, lifetime=left, issued_with=token.id)
 
 
 def _issue_session(
-    services: Services, user: User, *, scopes: tuple[Scope, ...], lifetime: timedelta
+    services: Services,
+    user: User,
+    *,
+    scopes: tuple[Scope, ...],
+    lifetime: timedelta,
+    issued_with: UUID | None = None,
 ) -> tuple[str, timedelta]:
     def issue(session: Session) -> str:
         issued = accounts.issue_token(
@@ -94,6 +103,7 @@ def _issue_session(
             scopes=scopes,
             lifetime=lifetime,
             kind=TokenKind.SESSION,
+            issued_with=issued_with,
         )
         return issued.secret
 
@@ -197,7 +207,13 @@ def make_token(visit: Visiting, form: Form) -> Response:
     name, lifetime = form.line("name"), LIFETIMES.get(form.text("days"), LIFETIMES["90"])
     issued = visit.store.run(
         lambda session: accounts.issue_token(
-            session, user, name, actor=make_user_actor(user), scopes=scopes, lifetime=lifetime
+            session,
+            user,
+            name,
+            actor=make_user_actor(user),
+            scopes=scopes,
+            lifetime=lifetime,
+            issued_with=visit.caller.token_id,
         )
     )
     return _render_account(visit, secret=issued.secret)
@@ -213,17 +229,15 @@ def revoke_token(token_id: UUID, visit: Visiting, form: Form) -> Response:
 
 @router.post("/account/password")
 def change_password(visit: Visiting, form: Form) -> Response:
-    """Another password; every other session ends."""
+    """Another password; every other session and every token ends."""
     caller = visit.require_user(Scope.TEAM)
     services, actor = visit.services, caller.actor
-    with services.passwords, services.database.begin() as session:
+    failures = services.limits.passwords.guard(caller.user.name, get_address(visit.request.scope))
+    with failures, services.passwords, services.database.begin() as session:
         user = accounts.get_user(session, caller.user.name)
         if user.password is not None:
             accounts.authenticate(session, user.name, form.text("password"))
-        accounts.set_password(session, user, form.text("new_password"), actor=actor)
-        for token in accounts.list_tokens(session, user, kind=TokenKind.SESSION):
-            if token.id != caller.token_id:
-                accounts.revoke_token(session, user, token.id, actor=actor)
+        accounts.set_password(session, user, form.text("new_password"), actor=actor, spare=caller.token_id)
     return visit.go("/account", visit.t("account.password_changed"))
 
 

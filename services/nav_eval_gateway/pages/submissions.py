@@ -95,7 +95,8 @@ async def follow_submission(submission_id: UUID, visit: Visiting) -> Response:
     """The living part of the page, anew whenever something happened."""
     await run_in_threadpool(_refuse_strangers, visit, submission_id)
     reader = LivePart(visit, submission_id)
-    return visit.services.events.stream(Subscription(submission_id=submission_id), reader, last=None)
+    release = visit.services.limits.count_stream(visit.request.scope)
+    return visit.services.events.stream(Subscription(submission_id=submission_id), reader, last=None, release=release)
 
 
 def _refuse_strangers(visit: Visit, submission_id: UUID) -> None:

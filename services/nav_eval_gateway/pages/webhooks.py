@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from nav_eval_gateway import permissions
@@ -80,11 +81,11 @@ def show_team_webhooks(team_id: UUID, visit: Visiting) -> Response:
 
 
 @router.post("/teams/{team_id}/webhooks")
-def add_team_webhook(team_id: UUID, visit: Visiting, form: Form) -> Response:
+async def add_team_webhook(team_id: UUID, visit: Visiting, form: Form) -> Response:
     """This page shows the secret once."""
     caller = require_confirmation(visit, form, Scope.TEAM)
-    issued = api.create_webhook(team_id, _parse_form(visit, form), caller, visit.services)
-    return _render_page(visit, _read_team_webhooks(visit, team_id), issued=issued)
+    issued = await api.create_webhook(team_id, _parse_form(visit, form), caller, visit.services)
+    return await run_in_threadpool(lambda: _render_page(visit, _read_team_webhooks(visit, team_id), issued=issued))
 
 
 @router.post("/teams/{team_id}/webhooks/{webhook_id}/test")
@@ -108,11 +109,11 @@ def show_competition_webhooks(name: str, visit: Visiting) -> Response:
 
 
 @router.post("/organise/{name}/webhooks")
-def add_competition_webhook(name: str, visit: Visiting, form: Form) -> Response:
+async def add_competition_webhook(name: str, visit: Visiting, form: Form) -> Response:
     """This page shows the secret once."""
     caller = require_confirmation(visit, form, Scope.ORGANISE)
-    issued = api.create_competition_webhook(name, _parse_form(visit, form), caller, visit.services)
-    return _render_page(visit, _read_competition_webhooks(visit, name), issued=issued)
+    issued = await api.create_competition_webhook(name, _parse_form(visit, form), caller, visit.services)
+    return await run_in_threadpool(lambda: _render_page(visit, _read_competition_webhooks(visit, name), issued=issued))
 
 
 @router.post("/organise/{name}/webhooks/{webhook_id}/test")

@@ -3,15 +3,16 @@
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Header
+from fastapi import APIRouter, Header, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
 from nav_eval_gateway import permissions
 from nav_eval_gateway.dependencies import Parts, Reader, Services, Visitor
 from nav_eval_gateway.errors import describe_problems
+from nav_eval_gateway.event_readers import CompetitionReader, SubmissionReader
 from nav_eval_gateway.permissions import Caller
-from nav_eval_gateway.server_sent_events import CompetitionReader, SubmissionReader, Subscription, parse_last_event_id
+from nav_eval_gateway.server_sent_events import Subscription, parse_last_event_id
 from nav_eval_store.competitions import configuration
 
 router = APIRouter(tags=["events"])
@@ -29,12 +30,15 @@ STREAM: dict[int | str, dict[str, Any]] = {
     responses={**STREAM, **describe_problems(401, 403, 404)},
 )
 async def follow_submission(
-    submission_id: UUID, caller: Reader, parts: Parts, last_seen: LastEventId = None
+    request: Request, submission_id: UUID, caller: Reader, parts: Parts, last_seen: LastEventId = None
 ) -> StreamingResponse:
     """`status`, `canary`, `progress`, and `done` at the end. Comments keep the connection alive."""
     await run_in_threadpool(_refuse_strangers, parts, caller, submission_id)
     reader = SubmissionReader(parts.database, caller, submission_id)
-    return parts.events.stream(Subscription(submission_id=submission_id), reader, last=parse_last_event_id(last_seen))
+    release = parts.limits.count_stream(request.scope)
+    return parts.events.stream(
+        Subscription(submission_id=submission_id), reader, last=parse_last_event_id(last_seen), release=release
+    )
 
 
 def _refuse_strangers(parts: Services, caller: Caller, submission_id: UUID) -> None:
@@ -48,12 +52,14 @@ def _refuse_strangers(parts: Services, caller: Caller, submission_id: UUID) -> N
     responses={**STREAM, **describe_problems(401, 404)},
 )
 async def follow_competition(
-    competition: str, caller: Visitor, parts: Parts, last_seen: LastEventId = None
+    request: Request, competition: str, caller: Visitor, parts: Parts, last_seen: LastEventId = None
 ) -> StreamingResponse:
     """What happens from now on: `board.changed`, `phase.changed`, and what concerns your own submissions."""
     competition_id = await run_in_threadpool(_find_competition_id, parts, competition)
     reader = CompetitionReader(parts.database, caller, competition_id)
-    return parts.events.stream(Subscription(competition_id=competition_id), reader, last=parse_last_event_id(last_seen))
+    subscription = Subscription(competition_id=competition_id, is_stranger=caller.user is None)
+    release = parts.limits.count_stream(request.scope)
+    return parts.events.stream(subscription, reader, last=parse_last_event_id(last_seen), release=release)
 
 
 def _find_competition_id(parts: Services, name: str) -> UUID:

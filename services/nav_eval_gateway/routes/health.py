@@ -1,8 +1,11 @@
 """For those who watch over the gateway: is it there, can it work, how is it doing."""
 
 import asyncio
+import errno
 import hmac
-from collections.abc import Callable, Mapping
+import math
+import time
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
 from uuid import uuid4
@@ -68,11 +71,14 @@ async def show_health() -> Health:
     responses={503: {"model": Readiness, "description": "Something is missing; the checks say what."}},
     summary="Can it work?",
 )
-async def show_readiness(parts: Parts) -> Response:
-    """Database, migrations, blob store and broker, each with a reason; 503 unless all are there."""
-    checks = {
-        name: CheckAnswer(ok=check.ok, detail=check.detail) for name, check in (await check_readiness(parts)).items()
-    }
+async def show_readiness(parts: Parts, request: Request) -> Response:
+    """Database, migrations, blob store and broker, each with a reason; 503 unless all are there.
+
+    Checks are made every few seconds at most, however many ask.
+    """
+    kept: KeptChecks = request.app.state.readiness
+    found = await kept.get(lambda: check_readiness(parts))
+    checks = {name: CheckAnswer(ok=check.ok, detail=check.detail) for name, check in found.items()}
     answer = Readiness(ready=all(check.ok for check in checks.values()), checks=checks)
     return JSONResponse(answer.model_dump(), 200 if answer.ready else 503)
 
@@ -107,6 +113,7 @@ PATIENCE = 5.0
 """Seconds for a check; one that takes longer has failed."""
 CHECKED = "health"
 """Where the blob store is tried."""
+PROBE = b"nav-eval" * (1 << 14)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -115,6 +122,32 @@ class Check:
 
     ok: bool
     detail: str
+
+
+FRESH = 5.0
+"""Seconds for which an answer is good."""
+BAD_FRESH = 1.0
+"""The same for bad news: whoever waits for us to be ready should not wait for this."""
+
+
+class KeptChecks:
+    """What was found last, and one look for all who ask when it is old."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._found: Mapping[str, Check] = {}
+        self._good_until = -math.inf
+        self._looking = asyncio.Lock()
+
+    async def get(self, look: Callable[[], Awaitable[Mapping[str, Check]]]) -> Mapping[str, Check]:
+        if self._clock() < self._good_until:
+            return self._found
+        async with self._looking:
+            if self._clock() >= self._good_until:
+                self._found = await look()
+                fresh = FRESH if all(check.ok for check in self._found.values()) else BAD_FRESH
+                self._good_until = self._clock() + fresh
+            return self._found
 
 
 async def check_readiness(services: Services) -> dict[str, Check]:
@@ -160,10 +193,13 @@ def _check_migrations(services: Services) -> str:
 
 
 def _check_blobs(services: Services) -> str:
-    key = f"{CHECKED}/{uuid4().hex}"
-    services.blobs.put(key, b"ok")
+    """A handful of bytes may find room on a full disk; what people send does not."""
+    key, free = f"{CHECKED}/{uuid4().hex}", services.blobs.measure_free()
+    if free is not None and free < len(PROBE):
+        raise OSError(errno.ENOSPC, "the disk is full")
+    services.blobs.put(key, PROBE)
     try:
-        if services.blobs.get(key) != b"ok":
+        if services.blobs.get(key) != PROBE:
             raise OSError("what was written is not what was read")
     finally:
         services.blobs.delete(key)

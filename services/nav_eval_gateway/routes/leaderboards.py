@@ -35,7 +35,7 @@ from nav_eval_store.boards.scores import compare_submissions, get_metric_directi
 from nav_eval_store.competitions.visibility import Audience, Viewer
 from nav_eval_store.database import Database, Session
 from nav_eval_store.errors import Conflict
-from nav_eval_store.models import Competition, Phase, Submission
+from nav_eval_store.models import Competition, Phase, Submission, Team
 from nav_eval_store.submissions import queries
 
 _WHO = ("authorization", "cookie")
@@ -191,6 +191,8 @@ async def show_leaderboard_history(
     now = await parts.boards.find_version(competition, phase)
     viewer = await _find_viewer(parts.database, caller, now)
     kind = classify_viewer(viewer, now)
+    if team is not None:  # any number may be asked for; only those of teams have an answer that is worth keeping
+        team, top = await to_thread.run_sync(_find_team_id, parts.database, now, team), 1
 
     def render() -> RenderedAnswer:
         with parts.database.snapshot() as session:
@@ -205,6 +207,15 @@ async def show_leaderboard_history(
 
     rendered = await parts.boards.get(now, kind, f"history {top} {team}", render)
     return await _answer(request, rendered, "application/json", {})
+
+
+NOBODY = UUID(int=0)
+
+
+def _find_team_id(database: Database, now: BoardVersion, team_id: UUID) -> UUID:
+    with database.read() as session:
+        team = session.get(Team, team_id)
+        return NOBODY if team is None or team.competition_id != now.competition_id else team_id
 
 
 @router.get(

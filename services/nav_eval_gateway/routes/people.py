@@ -3,7 +3,7 @@
 from datetime import timedelta
 from uuid import UUID
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from sqlalchemy import select
 from sqlalchemy.orm import joinedload
 
@@ -11,6 +11,7 @@ from nav_eval_gateway import permissions
 from nav_eval_gateway.dependencies import Organiser, Parts, Reader, Store, TeamManager
 from nav_eval_gateway.errors import ScopeMissing, describe_problems
 from nav_eval_gateway.permissions import SignedIn
+from nav_eval_gateway.rate_limit import get_address
 from nav_eval_gateway.schemas.people import (
     Acceptance,
     InvitationAnswer,
@@ -34,7 +35,7 @@ from nav_eval_store.audit import Actor, make_user_actor
 from nav_eval_store.competitions import configuration
 from nav_eval_store.database import Session
 from nav_eval_store.errors import Conflict, NotAllowed, NotFound
-from nav_eval_store.models import Competition, Role, Team, TeamMember, TokenKind, User
+from nav_eval_store.models import Competition, Role, Team, TeamMember, User
 from nav_eval_store.people import accounts, teams
 from nav_eval_store.submissions import quota
 
@@ -66,9 +67,10 @@ def _refuse_closed(session: Session) -> None:
 
 
 @router.post("/login", status_code=201, responses=describe_problems(401))
-def log_in(login: Login, store: Store, parts: Parts) -> IssuedToken:
+def log_in(request: Request, login: Login, store: Store, parts: Parts) -> IssuedToken:
     """A token for a name and a password."""
-    with parts.passwords, store.read() as session:
+    failures = parts.limits.passwords.guard(login.name, get_address(request.scope))
+    with failures, parts.passwords, store.read() as session:
         user_id = accounts.authenticate(session, login.name, login.password).id
 
     def issue(session: Session) -> IssuedToken:
@@ -119,9 +121,11 @@ def _list_organised(session: Session, caller: SignedIn) -> list[str]:
 
 
 @router.put("/me/password", status_code=204, responses=describe_problems(401, 403))
-def change_password(change: PasswordChange, caller: TeamManager, store: Store, parts: Parts) -> Response:
-    """Another password; browsers that are logged in are logged out."""
-    with parts.passwords:
+def change_password(
+    request: Request, change: PasswordChange, caller: TeamManager, store: Store, parts: Parts
+) -> Response:
+    """Another password; browsers that are logged in are logged out, and tokens that were made before end."""
+    with parts.limits.passwords.guard(caller.user.name, get_address(request.scope)), parts.passwords:
         with store.read() as session:
             accounts.authenticate(session, caller.user.name, change.old)
         kept = accounts.hash_password(change.new)
@@ -131,9 +135,7 @@ def change_password(change: PasswordChange, caller: TeamManager, store: Store, p
 
 def _keep_password(session: Session, caller: SignedIn, kept: str) -> None:
     user = session.get_one(User, caller.user.id)
-    accounts.keep_password(session, user, kept, actor=caller.actor)
-    for token in accounts.list_tokens(session, user, kind=TokenKind.SESSION):
-        accounts.revoke_token(session, user, token.id, actor=caller.actor)
+    accounts.keep_password(session, user, kept, actor=caller.actor, spare=caller.token_id)
 
 
 @token_router.get("/tokens", responses=describe_problems(401, 403))
@@ -145,7 +147,7 @@ def list_tokens(caller: Reader, store: Store) -> list[TokenAnswer]:
 
 @token_router.post("/tokens", status_code=201, responses=describe_problems(401, 403, 409))
 def create_token(wanted: NewToken, caller: TeamManager, store: Store) -> IssuedToken:
-    """A new token; it can do at most what the token can that asks for it."""
+    """A new token; it can do at most what the token can that asks for it, and ends no later."""
     if beyond := set(wanted.scopes) - caller.scopes:
         raise ScopeMissing("Your own token does not have the scope {scope!r}.", scope=min(beyond).value)
     return store.run(lambda session: _create(session, caller, wanted))
@@ -156,7 +158,13 @@ def _create(session: Session, caller: SignedIn, wanted: NewToken) -> IssuedToken
         raise Conflict("You have {most} tokens; revoke one first.", most=MOST_TOKENS)
     lifetime = None if wanted.days is None else timedelta(days=wanted.days)
     issued = accounts.issue_token(
-        session, caller.user, wanted.name, actor=caller.actor, scopes=wanted.scopes, lifetime=lifetime
+        session,
+        caller.user,
+        wanted.name,
+        actor=caller.actor,
+        scopes=wanted.scopes,
+        lifetime=lifetime,
+        issued_with=caller.token_id,
     )
     return IssuedToken.from_row(issued.token, token=issued.secret)
 

@@ -5,6 +5,7 @@ from urllib.parse import unquote
 from uuid import UUID
 
 from fastapi import APIRouter, Response
+from starlette.concurrency import run_in_threadpool
 
 from nav_eval_gateway import permissions
 from nav_eval_gateway.dependencies import Organiser, Parts, Reader, Services, Store, TeamManager
@@ -31,9 +32,11 @@ def list_webhooks(team_id: UUID, caller: Reader, store: Store) -> list[WebhookAn
 
 
 @router.post("/teams/{team_id}/webhooks", status_code=201)
-def create_webhook(team_id: UUID, wanted: NewWebhook, caller: TeamManager, parts: Parts) -> IssuedWebhook:
+async def create_webhook(team_id: UUID, wanted: NewWebhook, caller: TeamManager, parts: Parts) -> IssuedWebhook:
     """Hear of the team's submissions; for captains. The secret is shown this once."""
-    return _create(parts, caller, wanted, lambda session: permissions.get_captained_team(session, caller, team_id))
+    return await _create(
+        parts, caller, wanted, lambda session: permissions.get_captained_team(session, caller, team_id)
+    )
 
 
 @router.delete("/teams/{team_id}/webhooks/{webhook_id}", status_code=204)
@@ -72,9 +75,11 @@ def list_competition_webhooks(competition: str, caller: Organiser, store: Store)
 
 
 @router.post("/competitions/{competition}/webhooks", status_code=201)
-def create_competition_webhook(competition: str, wanted: NewWebhook, caller: Organiser, parts: Parts) -> IssuedWebhook:
+async def create_competition_webhook(
+    competition: str, wanted: NewWebhook, caller: Organiser, parts: Parts
+) -> IssuedWebhook:
     """Hear of all submissions of a competition; for organisers."""
-    return _create(
+    return await _create(
         parts, caller, wanted, lambda session: permissions.get_organised_competition(session, caller, competition)
     )
 
@@ -110,7 +115,7 @@ def list_competition_deliveries(
         return _list_recent(session, permissions.get_organised_competition(session, caller, competition), webhook_id)
 
 
-def _create(
+async def _create(
     parts: Services, caller: SignedIn, wanted: NewWebhook, owner_of: Callable[[Session], Owner]
 ) -> IssuedWebhook:
     is_mail = wanted.url.startswith("mailto:")
@@ -122,11 +127,14 @@ def _create(
         kinds = [kind.value for kind in wanted.kinds]
         return IssuedWebhook.from_row(webhooks.add_webhook(session, owner, wanted.url, actor=caller.actor, kinds=kinds))
 
-    with parts.database.read() as session:
-        owner_of(session)  # nobody else makes us ask name servers
+    def refuse_strangers() -> None:
+        with parts.database.read() as session:
+            owner_of(session)
+
+    await run_in_threadpool(refuse_strangers)  # nobody else makes us ask name servers
     if not is_mail:
-        webhooks.resolve_target(wanted.url, allow_private=parts.settings.allow_private_webhooks)
-    return parts.database.run(create)
+        await parts.names.check_target(wanted.url, f"user {caller.user.id}", parts.limits.lookups)
+    return await run_in_threadpool(parts.database.run, create)
 
 
 def _refuse_foreign_mail(session: Session, owner: Owner, caller: SignedIn, url: str) -> None:

@@ -118,6 +118,7 @@ class Delivery(Base):
     webhook_id: Mapped[UUID] = mapped_column(ForeignKey("webhooks.id"))
     event_id: Mapped[int] = mapped_column(BigInteger().with_variant(Integer, "sqlite"))
     body: Mapped[dict[str, Any]]  #: what is sent; events are pruned, this is not
+    created_at: Mapped[datetime]
     due_at: Mapped[datetime]
     attempts: Mapped[int] = mapped_column(default=0)
     delivered_at: Mapped[datetime | None]

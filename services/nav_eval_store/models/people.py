@@ -154,6 +154,7 @@ class Token(Base):
     scopes: Mapped[list[Any]]
     created_at: Mapped[datetime]
     expires_at: Mapped[datetime | None]
+    heirs_until: Mapped[datetime | None]  #: tokens that are issued with it end no later; None is as they like
     used_at: Mapped[datetime | None]  #: to the minute
     revoked_at: Mapped[datetime | None]
 

@@ -1,7 +1,8 @@
 """Sending webhooks and e-mails: `deliver` takes what is due, sends it, and writes down what became of it.
 
-All of a round goes out at the same time, and each has a deadline for the whole of its way, so that a receiver who
-takes its time costs the others nothing.
+Deliveries go out side by side, so many to each receiver and of each owner, and each has a deadline for the whole of its
+way; as soon as one has ended, the next one takes its place. So a receiver who takes its time costs the others nothing,
+and receivers that failed before never take more than half of the places.
 
 A receiver checks that a message is ours and fresh by its signature:
 
@@ -18,7 +19,8 @@ import logging
 import os
 import smtplib
 import ssl
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
@@ -124,6 +126,10 @@ class PendingDelivery(NamedTuple):
     body: dict[str, Any]
     about: str
     """What it is about, for the subject of an e-mail."""
+    webhook_id: UUID
+    owner_id: UUID
+    """The team that hears of it, or the competition where organisers do."""
+    is_retry: bool
 
 
 class DeliveryOutcome(NamedTuple):
@@ -133,24 +139,76 @@ class DeliveryOutcome(NamedTuple):
     error: str | None = None
 
 
-def deliver(database: Database, settings: DeliverySettings, *, limit: int = 20) -> int:
-    """Send what is due; how many there were. Call it every few seconds: a beat does."""
+PLACES = 40
+"""Deliveries on their way at the same time."""
+LOOK_SECONDS = 1.0
+"""Between two looks for what became due meanwhile."""
+
+
+def deliver(database: Database, settings: DeliverySettings, *, limit: int = PLACES) -> int:
+    """Send what is due until nothing is; how many there were. Call it every few seconds: a beat does."""
     with database.read() as session:
         if not webhooks.has_due(session):
             return 0
-    parcels = database.run(lambda session: _take_due(session, limit))
-    outcomes = asyncio.run(_send_all(parcels, settings, database.clock.now()))
-    for parcel, outcome in zip(parcels, outcomes, strict=True):
-        database.run(lambda session: _record_outcome(session, parcel, outcome))  # noqa: B023
-    return len(parcels)
+    return asyncio.run(Delivering(database, settings, places=limit).run())
 
 
-def _take_due(session: Session, limit: int) -> list[PendingDelivery]:
+class Delivering:
+    """Deliveries under way."""
+
+    def __init__(self, database: Database, settings: DeliverySettings, *, places: int = PLACES) -> None:
+        self._database, self._settings, self._places = database, settings, places
+        self._running: dict[asyncio.Task[None], PendingDelivery] = {}
+
+    async def run(self) -> int:
+        import httpx
+
+        count = 0
+        alone = httpx.Limits(max_keepalive_connections=0)  # two names at one number do not share a connection
+        async with httpx.AsyncClient(follow_redirects=False, timeout=SECONDS, trust_env=False, limits=alone) as client:
+            while True:
+                taken = await self._take()
+                count += len(taken)
+                for parcel in taken:
+                    self._running[asyncio.create_task(self._send(parcel, client))] = parcel
+                if not self._running:
+                    return count
+                ended, _ = await asyncio.wait(self._running, timeout=LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+                for task in ended:
+                    del self._running[task]
+                    task.result()
+
+    async def _take(self) -> list["PendingDelivery"]:
+        free = self._places - len(self._running)
+        if free <= 0:
+            return []
+        busy = webhooks.Busy(
+            Counter(parcel.webhook_id for parcel in self._running.values()),
+            Counter(parcel.owner_id for parcel in self._running.values()),
+        )
+        retries = self._places // 2 - sum(parcel.is_retry for parcel in self._running.values())
+        return await asyncio.to_thread(
+            self._database.run, lambda session: _take_due(session, free, busy=busy, retries=retries)
+        )
+
+    async def _send(self, parcel: "PendingDelivery", client: "AsyncClient") -> None:
+        outcome = await _send(parcel, client, self._settings, self._database.clock.now())
+        await asyncio.to_thread(self._database.run, lambda session: _record_outcome(session, parcel, outcome))
+
+
+def _take_due(session: Session, limit: int, *, busy: webhooks.Busy, retries: int) -> list[PendingDelivery]:
     return [
         PendingDelivery(
-            delivery.id, delivery.webhook.url, delivery.webhook.secret, delivery.body, _describe(session, delivery.body)
+            delivery.id,
+            delivery.webhook.url,
+            delivery.webhook.secret,
+            delivery.body,
+            _describe(session, delivery.body),
+            delivery.webhook_id,
+            delivery.webhook.team_id or delivery.webhook.competition_id,
+            delivery.attempts > 1,
         )
-        for delivery in webhooks.take_due(session, limit=limit)
+        for delivery in webhooks.take_due(session, limit=limit, busy=busy, retries=retries)
     ]
 
 
@@ -162,16 +220,6 @@ def _describe(session: Session, body: Mapping[str, Any]) -> str:
         return title
     state = body["data"].get("to", "")
     return f"{title}: submission {submission.number} of {submission.team.name} {'is ' + state if state else ''}".strip()
-
-
-async def _send_all(
-    parcels: Sequence[PendingDelivery], settings: DeliverySettings, now: datetime
-) -> list[DeliveryOutcome]:
-    import httpx
-
-    alone = httpx.Limits(max_keepalive_connections=0)  # two names at one number do not share a connection
-    async with httpx.AsyncClient(follow_redirects=False, timeout=SECONDS, trust_env=False, limits=alone) as client:
-        return await asyncio.gather(*(_send(parcel, client, settings, now) for parcel in parcels))
 
 
 async def _send(

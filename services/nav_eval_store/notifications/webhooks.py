@@ -9,30 +9,36 @@ neighbour. The check is made on the numbers that the name stands for, and the ca
 so that a name which changes its meaning in between gains nothing.
 """
 
+import math
 import secrets
 import socket
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 from uuid import UUID
 
-from sqlalchemy import Select, or_, select
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 
 from nav_eval_store import audit
 from nav_eval_store.audit import Actor
 from nav_eval_store.database import Session
-from nav_eval_store.errors import NotFound, StoreError
+from nav_eval_store.errors import NotFound, QuotaExceeded, StoreError
 from nav_eval_store.models import Competition, Delivery, OutboxEvent, Team, Webhook
 
 SENDING = timedelta(minutes=2)
 """How long a sender may take before somebody else tries."""
+HOUR = timedelta(hours=1)
 PAUSES = tuple(timedelta(seconds=s) for s in (10, 60, 600, 3600, 6 * 3600, 24 * 3600))
 """Between attempts; after the last one the delivery is given up."""
 SCHEMES = ("https", "http", "mailto")
 MOST_PER_TEAM = 10
 TEST_KIND = "webhook.test"
+TESTS_PER_HOUR = 5
+"""Of one receiver, whoever asks: an address may be somebody else's."""
+TESTS_OF_OWNER_PER_HOUR = 20
 
 
 def add_webhook(
@@ -85,7 +91,7 @@ def find_listeners(session: Session, events: Sequence[OutboxEvent]) -> Sequence[
 def enqueue_deliveries(session: Session, events: Sequence[OutboxEvent], hooks: Sequence[Webhook]) -> None:
     """A delivery for each webhook that wants an event."""
     session.add_all(
-        Delivery(webhook_id=hook.id, event_id=event.id, body=make_body(event), due_at=event.at)
+        Delivery(webhook_id=hook.id, event_id=event.id, body=make_body(event), due_at=event.at, created_at=event.at)
         for event in events
         for hook in hooks
         if _is_wanted(hook, event)
@@ -101,13 +107,32 @@ def get_webhook(session: Session, owner: Team | Competition, webhook_id: UUID) -
 
 
 def enqueue_test(session: Session, hook: Webhook) -> Delivery:
-    """A delivery that shows its owner whether it arrives; sent once, like any other."""
+    """A delivery that shows its owner whether it arrives; sent once, like any other. So many in an hour."""
     now = session.now()
+    of_owner = Webhook.team_id == hook.team_id if hook.team_id else Webhook.competition_id == hook.competition_id
+    for which, most in ((Webhook.url == hook.url, TESTS_PER_HOUR), (of_owner, TESTS_OF_OWNER_PER_HOUR)):
+        if (wait := _find_test_pause(session, which, most)) is not None:
+            raise QuotaExceeded(
+                "There were {most} tests in the last hour; wait before the next.", most=most, retry_seconds=wait
+            )
     said = {"id": 0, "kind": TEST_KIND, "at": now.isoformat(), "competition_id": str(hook.competition_id), "data": {}}
-    delivery = Delivery(webhook_id=hook.id, event_id=0, body=said, due_at=now, attempts=0)
+    delivery = Delivery(webhook_id=hook.id, event_id=0, body=said, due_at=now, created_at=now, attempts=0)
     session.add(delivery)
     session.flush()
     return delivery
+
+
+def _find_test_pause(session: Session, which: ColumnElement[bool], most: int) -> int | None:
+    """Seconds until one more test is possible; webhooks that were removed count, too."""
+    query = (
+        select(Delivery.created_at)
+        .join(Delivery.webhook)
+        .where(which, Delivery.event_id == 0, Delivery.created_at > session.now() - HOUR)
+        .order_by(Delivery.created_at.desc())
+        .limit(most)
+    )
+    made = session.scalars(query).all()
+    return None if len(made) < most else max(1, math.ceil((made[-1] + HOUR - session.now()).total_seconds()))
 
 
 def list_recent_deliveries(session: Session, hook: Webhook, *, limit: int = 20) -> Sequence[Delivery]:
@@ -132,33 +157,86 @@ def make_body(event: OutboxEvent) -> dict[str, Any]:
     return {"id": event.id, "kind": event.kind, "at": event.at.isoformat(), **ids, "data": event.payload}
 
 
-def _select_due(session: Session, limit: int) -> Select[Delivery]:
-    return (
-        select(Delivery)
-        .join(Delivery.webhook)
-        .where(
-            Delivery.delivered_at.is_(None),
-            Delivery.given_up_at.is_(None),
-            Delivery.due_at <= session.now(),
-            Webhook.disabled_at.is_(None),
-        )
-        .order_by(Delivery.due_at)
-        .limit(limit)
+PER_RECEIVER = 2
+"""Deliveries to one webhook at a time: who is slow keeps others waiting with no more than these."""
+PER_OWNER = 6
+"""Deliveries of one team, or of a competition's organisers, at a time."""
+
+
+class Busy(NamedTuple):
+    """What is on its way already."""
+
+    receivers: Mapping[UUID, int]
+    """Deliveries by webhook."""
+    owners: Mapping[UUID, int]
+    """Deliveries by team, or competition where organisers listen."""
+
+
+IDLE = Busy({}, {})
+
+
+def _make_due_condition(session: Session) -> ColumnElement[bool]:
+    return and_(
+        Delivery.delivered_at.is_(None),
+        Delivery.given_up_at.is_(None),
+        Delivery.due_at <= session.now(),
+        Webhook.disabled_at.is_(None),
     )
 
 
 def has_due(session: Session) -> bool:
     """Whether there is something to send."""
-    return session.scalar(_select_due(session, 1)) is not None
+    query = select(Delivery.id).join(Delivery.webhook).where(_make_due_condition(session)).limit(1)
+    return session.scalar(query) is not None
 
 
-def take_due(session: Session, *, limit: int = 20) -> Sequence[Delivery]:
-    """Deliveries to send now; nobody else gets them for a while."""
-    due = session.scalars(_select_due(session, limit).with_for_update(skip_locked=True, of=Delivery)).all()
+def take_due(session: Session, *, limit: int = 20, busy: Busy = IDLE, retries: int | None = None) -> Sequence[Delivery]:
+    """Deliveries to send now; nobody else gets them for a while.
+
+    The oldest of each receiver first, so many of each receiver and owner, and of those that failed before no more than
+    `retries`: a receiver that is slow or dead takes no place of another one.
+    """
+    wanted = _choose_due(session, limit=limit, busy=busy, retries=limit if retries is None else retries)
+    locked = select(Delivery).where(Delivery.id.in_(wanted), Delivery.due_at <= session.now())
+    due = session.scalars(locked.order_by(Delivery.due_at).with_for_update(skip_locked=True, of=Delivery)).all()
     for delivery in due:
         delivery.due_at = session.now() + SENDING
         delivery.attempts += 1
     return due
+
+
+def _choose_due(session: Session, *, limit: int, busy: Busy, retries: int) -> list[UUID]:
+    chosen: list[UUID] = []
+    receivers, owners = Counter(busy.receivers), Counter(busy.owners)
+    for delivery_id, webhook_id, owner_id, attempts in session.execute(_select_candidates(session)):
+        full = receivers[webhook_id] >= PER_RECEIVER or owners[owner_id] >= PER_OWNER
+        if full or (attempts and retries <= 0) or len(chosen) >= limit:
+            continue
+        retries -= 1 if attempts else 0
+        receivers[webhook_id] += 1
+        owners[owner_id] += 1
+        chosen.append(delivery_id)
+    return chosen
+
+
+def _select_candidates(session: Session) -> Select[Any]:
+    """The next few of every receiver, the longest due first."""
+    place = func.row_number().over(partition_by=Delivery.webhook_id, order_by=(Delivery.due_at, Delivery.id))
+    due = (
+        select(
+            Delivery.id,
+            Delivery.webhook_id,
+            func.coalesce(Webhook.team_id, Webhook.competition_id).label("owner_id"),
+            Delivery.attempts,
+            Delivery.due_at,
+            place.label("place"),
+        )
+        .join(Delivery.webhook)
+        .where(_make_due_condition(session))
+        .subquery()
+    )
+    first = select(due.c.id, due.c.webhook_id, due.c.owner_id, due.c.attempts).where(due.c.place <= PER_RECEIVER)
+    return first.order_by(due.c.place, due.c.due_at)
 
 
 def record_success(session: Session, delivery_id: UUID, *, status: int) -> None:

@@ -10,7 +10,7 @@ import hmac
 import re
 import secrets
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 from uuid import UUID
@@ -62,14 +62,22 @@ def disable_user(session: Session, user: User, *, actor: Actor, reason: str) -> 
     audit.record(session, actor, "user.disable", reason=reason, user=user.name)
 
 
-def set_password(session: Session, user: User, password: str, *, actor: Actor) -> None:
-    keep_password(session, user, hash_password(password), actor=actor)
+def set_password(session: Session, user: User, password: str, *, actor: Actor, spare: UUID | None = None) -> None:
+    keep_password(session, user, hash_password(password), actor=actor, spare=spare)
 
 
-def keep_password(session: Session, user: User, kept: str, *, actor: Actor) -> None:
-    """A password that `hash_password` was given before, so that nobody waits for that."""
+def keep_password(session: Session, user: User, kept: str, *, actor: Actor, spare: UUID | None = None) -> None:
+    """A password that `hash_password` was given before, so that nobody waits for that.
+
+    People change it because somebody else may know it, so whatever was got by the old one ends: all sessions and all
+    tokens but `spare`, the one that asks for it.
+    """
     user.password = kept
     audit.record(session, actor, "user.password", user=user.name)
+    for kind in TokenKind:
+        for token in list_tokens(session, user, kind=kind):
+            if token.id != spare:
+                revoke_token(session, user, token.id, actor=actor)
 
 
 def authenticate(session: Session, name: str, password: str) -> User:
@@ -170,8 +178,10 @@ def issue_token(
     scopes: Iterable[Scope] = (Scope.READ, Scope.SUBMIT, Scope.TEAM),
     lifetime: timedelta | None = None,
     kind: TokenKind = TokenKind.API,
+    issued_with: UUID | None = None,
 ) -> TokenWithSecret:
-    """A token for `user`, called `name`."""
+    """A token for `user`, called `name`; it ends no later than what is issued with the token `issued_with` may."""
+    last = _find_last_moment(session, issued_with)
     prefix = "".join(secrets.choice(_LETTERS) for _ in range(8))
     secret = f"nve_{prefix}_{secrets.token_urlsafe(32)}"
     now = session.now()
@@ -183,12 +193,25 @@ def issue_token(
         digest=hash_secret(secret),
         scopes=[Scope(scope).value for scope in scopes],
         created_at=now,
-        expires_at=None if lifetime is None else now + lifetime,
+        expires_at=_find_earlier(None if lifetime is None else now + lifetime, last),
     )
+    token.heirs_until = token.expires_at if kind is TokenKind.API else last
     session.add(token)
     session.flush()
     audit.record(session, actor, f"token.issue.{kind}", user=user.name, token=prefix, scopes=token.scopes)
     return TokenWithSecret(token, secret)
+
+
+def _find_last_moment(session: Session, issued_with: UUID | None) -> datetime | None:
+    """A token begets none that outlives it, nor does a session that it began; who gave a password may say how long."""
+    parent = None if issued_with is None else session.get(Token, issued_with)
+    if parent is None:
+        return None
+    return _find_earlier(parent.expires_at if parent.kind is TokenKind.API else None, parent.heirs_until)
+
+
+def _find_earlier(one: datetime | None, other: datetime | None) -> datetime | None:
+    return min((moment for moment in (one, other) if moment is not None), default=None)
 
 
 def verify_token(session: Session, secret: str) -> Token:

@@ -6,7 +6,7 @@ import pytest
 
 from nav_eval_store import audit
 from nav_eval_store.errors import BadCredentials, Conflict, NameInUse, NotAllowed, NotFound, StoreError
-from nav_eval_store.models import MemberRole, Team, TeamStatus, Token
+from nav_eval_store.models import MemberRole, Team, TeamStatus, Token, TokenKind
 from nav_eval_store.people import accounts, teams
 from nav_eval_store.people.accounts import Scope
 from support.challenge import TEST, Challenge, competition_config, user
@@ -66,6 +66,42 @@ def test_a_token_stands_for_its_user_until_it_ends(database, clock) -> None:
     clock.advance(days=1)
     with database.read() as session, pytest.raises(BadCredentials):
         accounts.verify_token(session, issued.secret)
+
+
+def test_a_token_issues_none_that_outlives_it(database, clock) -> None:
+    """A token of ninety days issued endless ones, by itself or through a browser's session."""
+    with database.begin() as session:
+        ada = user(session, "ada")
+
+        def issue(days: int | None, parent=None, kind: TokenKind = TokenKind.API):
+            lifetime = None if days is None else timedelta(days=days)
+            issued_with = None if parent is None else parent.id
+            return accounts.issue_token(
+                session, ada, "x", actor=TEST, lifetime=lifetime, kind=kind, issued_with=issued_with
+            ).token
+
+        first, end = issue(90), clock.now() + timedelta(days=90)
+        assert [issue(days, first).expires_at for days in (None, 200, 90)] == [end] * 3
+        assert issue(7, first).expires_at == clock.now() + timedelta(days=7)
+        by_token = issue(14, first, TokenKind.SESSION)
+        assert issue(None, by_token).expires_at == end, "nor does one through a session"
+        assert issue(None, issue(None, issue(14, issue(14, first), TokenKind.SESSION))).expires_at < end
+        by_password = issue(14, kind=TokenKind.SESSION)
+        assert issue(None, by_password).expires_at is None, "who gave a password may say how long"
+        assert issue(None, issue(None)).expires_at is None
+
+
+def test_a_new_password_ends_what_was_got_by_the_old_one(database) -> None:
+    with database.begin() as session:
+        ada = user(session, "ada")
+        issued = [accounts.issue_token(session, ada, "x", actor=TEST, kind=kind) for kind in (*TokenKind, *TokenKind)]
+        other = accounts.issue_token(session, user(session, "bob"), "x", actor=TEST)
+        accounts.set_password(session, ada, "another long one", actor=TEST, spare=issued[0].token.id)
+        accounts.verify_token(session, issued[0].secret)
+        accounts.verify_token(session, other.secret)
+        for token in issued[1:]:
+            with pytest.raises(BadCredentials):
+                accounts.verify_token(session, token.secret)
 
 
 def test_revoked_and_forged_tokens_are_refused_in_the_same_words(database) -> None:

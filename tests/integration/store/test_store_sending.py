@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from nav_eval_store.database import Database, ManualClock
-from nav_eval_store.errors import StoreError
+from nav_eval_store.errors import QuotaExceeded, StoreError
 from nav_eval_store.migrations import runner
 from nav_eval_store.models import Delivery, Team
 from nav_eval_store.notifications import sender, webhooks
@@ -218,6 +218,75 @@ def test_receivers_that_take_their_time_cost_the_others_nothing(
     with cup.database.read() as session:
         hook = webhooks.list_webhooks(session, session.get_one(Team, team))[0]
         assert webhooks.list_recent_deliveries(session, hook)[0].error == "no answer within 1 s"
+
+
+def test_a_receiver_with_a_thousand_messages_keeps_nobody_waiting(
+    cup: Challenge, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, clock: ManualClock
+) -> None:
+    """The oldest twenty were taken together, and waited for together: one receiver's pile stood before all others."""
+    monkeypatch.setattr(sender, "SECONDS", 2.0)
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Dripping) as dripping:
+        dripping.daemon_threads = True
+        threading.Thread(target=dripping.serve_forever, daemon=True).start()
+        ids = [cup.team(name) for name in ("Ants", "Bees")]
+        with cup.database.begin() as session:
+            ants, bees = (session.get_one(Team, team) for team in ids)
+            slow = webhooks.add_webhook(session, ants, f"http://127.0.0.1:{dripping.server_address[1]}/", actor=TEST)
+            for number in range(100):
+                due = clock.now() - timedelta(hours=1)
+                body = {"id": number, "kind": "submission.state", "at": due.isoformat(), "data": {}}
+                session.add(Delivery(webhook_id=slow.id, event_id=1, body=body, due_at=due, created_at=due))
+            webhooks.enqueue_test(session, webhooks.add_webhook(session, bees, receiver.url, actor=TEST))
+        with cup.database.begin() as session:
+            first = webhooks.take_due(session)
+            assert [delivery.webhook.team_id for delivery in first].count(bees.id) == 1
+            assert len(first) == 1 + webhooks.PER_RECEIVER
+            session.rollback()
+        delivering = threading.Thread(target=sender.deliver, args=(cup.database, PRIVATE), daemon=True)
+        delivering.start()
+        last = time.monotonic() + 60
+        while not receiver.got:
+            assert time.monotonic() < last, "it waits behind another one's pile"
+            time.sleep(0.01)
+        with cup.database.begin() as session:
+            for delivery in session.query(Delivery).filter_by(delivered_at=None):
+                delivery.given_up_at = clock.now()
+        delivering.join(60)
+        dripping.shutdown()
+
+
+def test_failures_take_at_most_the_places_that_are_left_to_them(cup: Challenge, clock: ManualClock) -> None:
+    ids = [cup.team(f"Team {number}") for number in range(8)]
+    with cup.database.begin() as session:
+        for number, team_id in enumerate(ids):
+            team = session.get_one(Team, team_id)
+            delivery = webhooks.enqueue_test(
+                session, webhooks.add_webhook(session, team, f"https://x{number}.org", actor=TEST)
+            )
+            delivery.attempts = 1 if number < 6 else 0
+    with cup.database.begin() as session:
+        taken = webhooks.take_due(session, limit=4, retries=2)
+    assert sorted(delivery.attempts for delivery in taken) == [1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["one webhook", "a new webhook each time"])
+def test_tests_are_limited_by_receiver(cup: Challenge, clock: ManualClock, again: bool) -> None:
+    """250 mails went to a stranger's address in 14 seconds."""
+    team = cup.team("Ants")
+    with cup.database.begin() as session:
+        owner = session.get_one(Team, team)
+        hook = webhooks.add_webhook(session, owner, "mailto:stranger@example.org", actor=TEST)
+        for _ in range(webhooks.TESTS_PER_HOUR):
+            webhooks.enqueue_test(session, hook)
+            if again:
+                webhooks.remove_webhook(session, owner, hook.id, actor=TEST)
+                hook = webhooks.add_webhook(session, owner, "mailto:stranger@example.org", actor=TEST)
+        with pytest.raises(QuotaExceeded) as refused:
+            webhooks.enqueue_test(session, hook)
+        assert refused.value.retry_seconds == 3600
+    clock.advance(hours=1, seconds=1)
+    with cup.database.begin() as session:
+        webhooks.enqueue_test(session, session.merge(hook))
 
 
 class Dripping(socketserver.BaseRequestHandler):
