@@ -199,7 +199,7 @@ def encode_observation(observation: Observation, plain: bool) -> Document:
 
 
 def _encode_plain(array: Array) -> Any:  # noqa: ANN401
-    """As the seeds have it: pictures as base64 PNG, depth in millimetres, small readings as numbers."""
+    """As the specification has it: pictures as base64 PNG, depth in millimetres, small readings as numbers."""
     if array.ndim < 2 or array.size < 64:
         return array.tolist()
     deep = array if array.dtype.kind in "iu" else array * 1000.0

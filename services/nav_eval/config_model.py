@@ -66,7 +66,7 @@ class ConfigModel(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
-    aliases: ClassVar[Aliases] = {}  #: other spellings that the seeds use, and ours
+    aliases: ClassVar[Aliases] = {}  #: other spellings that the specification uses, and ours
 
     @model_validator(mode="before")
     @classmethod

@@ -1,4 +1,4 @@
-"""One call from a benchmark's configuration to its results; the seeds' `EvaluationOrchestrator`.
+"""One call from a benchmark's configuration to its results; the specification's `EvaluationOrchestrator`.
 
 The agent is asked who it is before anything is generated: a mistyped address is told at once, not after the minutes
 that houses take.

@@ -30,9 +30,6 @@ from nav_eval_store.people import accounts
 from nav_eval_store.people.accounts import Scope
 
 log = logging.getLogger("nav_eval_gateway.dependencies")
-MOST_WAITING = 10_000
-"""Messages that wait to be sent; what comes on top is for `recover`."""
-
 
 PASSWORDS_AT_ONCE = 4
 """Each takes 32 MB and a tenth of a second; more of them at once would be a way to bring us down."""

@@ -1,6 +1,6 @@
 """The messages of REST and WebSocket: the same content as agent.proto, as plain dictionaries.
 
-Two forms of an observation. `plain` is what the seeds show and any JSON client can read: pictures as
+Two forms of an observation. `plain` is what the specification shows and any JSON client can read: pictures as
 base64 PNG (depth in millimetres, 16 bits), small readings as numbers. `tensor` is exact: every reading
 with its dtype, shape and bytes; base64 in JSON, binary in msgpack. The SDK asks for `tensor`.
 A `Codec` writes documents down: JSON for everyone, msgpack for pictures.

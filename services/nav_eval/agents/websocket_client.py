@@ -1,4 +1,4 @@
-"""Agents that connect to the evaluator: the seeds' WebSocket protocol (docs/protocol.md has every message).
+"""Agents that connect to the evaluator: the specification's WebSocket protocol (docs/protocol.md has every message).
 
 Each episode has its own connection. The evaluator opens a port and waits; an agent that wants to do
 several episodes at once connects several times. A connection that breaks in the middle of an episode

@@ -101,7 +101,7 @@ class PrivateEpisode(_Record, frozen=True, kw_only=True):
 
 
 class Episode(_Record, frozen=True, kw_only=True):
-    """One evaluation case; the seeds' flat names are properties of it."""
+    """One evaluation case; the specification's flat names are properties of it."""
 
     public: PublicEpisode
     private: PrivateEpisode

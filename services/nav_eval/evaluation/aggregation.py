@@ -168,7 +168,7 @@ def _count_episodes(every: Sequence[EpisodeOutcome], scored: Sequence[EpisodeOut
 
 
 class MetricsAggregator:
-    """Collects the episodes of one run; the seeds' interface."""
+    """Collects the episodes of one run; the specification's interface."""
 
     def __init__(self, header: ReportHeader | None = None, *, bootstrap: Bootstrap | None = None) -> None:
         self._header = header or ReportHeader()
@@ -198,7 +198,7 @@ class MetricsAggregator:
 def build_report(
     outcomes: Sequence[EpisodeOutcome], *, header: ReportHeader, final: FinalAggregator | None = None
 ) -> Report:
-    """Aggregate `outcomes` and put the numbers under the seeds' keys."""
+    """Aggregate `outcomes` and put the numbers under the specification's keys."""
     final = final or FinalAggregator(directions=header.higher_is_better)
     aggregation = final.aggregate(outcomes)
     about: dict[str, Any] = msgspec.structs.asdict(header) | {

@@ -1,6 +1,6 @@
-"""`results.json`: what a run amounts to, in the form that the seeds' §3.1.7 prescribe.
+"""`results.json`: what a run amounts to, in the form that §3.1.7 of the specification prescribes.
 
-The keys of the seeds are there under their names; what we add (groups, invalid values, digests,
+The keys of the specification are there under their names; what we add (groups, invalid values, digests,
 how intervals were drawn) stands beside them. It is strict JSON: a number that does not exist is null.
 
 Groupings divide the episodes of a run, so that a mean can say where it comes from.

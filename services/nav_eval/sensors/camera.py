@@ -212,7 +212,7 @@ class SemanticSensor(CameraSensor):
 
 
 class InstanceSensor(CameraSensor):
-    """Object id per pixel, height × width, int32; 0 is nothing."""
+    """Object id per pixel, height × width, uint32; 0 is nothing."""
 
     channel: ClassVar[Channel] = Channel.INSTANCE
 

@@ -103,7 +103,7 @@ def write_scores(session: Session, submission: Submission, sheet: ScoreSheet) ->
     )
     entry = session.get(BoardEntry, submission.id) or _make_entry(session, submission)
     entry.score, entry.ci_low, entry.ci_high = sheet.ranking.mean, sheet.ranking.ci_low, sheet.ranking.ci_high
-    entry.values, entry.episodes_digest = pack_values(sheet.values), compute_episodes_digest(sheet.values)
+    entry.values, entry.episodes_digest = pack_values(sheet.values), compute_ids_digest(sheet.values)
     session.add(entry)
     session.flush()
 
@@ -148,7 +148,7 @@ def unpack_values(data: bytes, episode_ids: Sequence[str]) -> dict[str, float | 
     return {episode: None if math.isnan(value) else value for episode, value in zip(episode_ids, numbers, strict=True)}
 
 
-def compute_episodes_digest(episode_ids: Mapping[str, object]) -> str:
+def compute_ids_digest(episode_ids: Mapping[str, object]) -> str:
     """Equal for submissions that were evaluated on the same episodes."""
     return hashlib.sha256("\n".join(sorted(episode_ids)).encode("utf-8", "surrogatepass")).hexdigest()
 

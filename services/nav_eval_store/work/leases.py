@@ -206,12 +206,6 @@ def expire_lease(session: Session, job_id: UUID, *, deadlines: Deadlines | None 
     return True
 
 
-def list_stale_jobs(session: Session) -> Sequence[UUID]:
-    """Jobs whose holder gave no sign of life in time."""
-    query = select(LeaseRow.job_id).where(LeaseRow.released_at.is_(None), LeaseRow.expires_at <= session.now())
-    return session.scalars(query.order_by(LeaseRow.expires_at)).all()
-
-
 def find_active_lease(session: Session, job_id: UUID) -> LeaseRow | None:
     query = select(LeaseRow).where(LeaseRow.job_id == job_id, LeaseRow.released_at.is_(None))
     return session.scalar(query.execution_options(populate_existing=True))

@@ -210,7 +210,7 @@ class SimulatorConfig(ConfigModel):
     backend: Annotated[
         Name, BeforeValidator(_to_our_name, json_schema_input_type=str), require_registered("backends")
     ] = "moderngl"
-    """`moderngl` (which the seeds call `custom`), or the name of a plug-in."""
+    """`moderngl` (which the specification calls `custom`), or the name of a plug-in."""
     rendering: RenderingConfig = RenderingConfig()
     physics: PhysicsConfig = PhysicsConfig()
     navmesh: NavMeshConfig = NavMeshConfig()

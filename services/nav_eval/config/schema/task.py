@@ -1,7 +1,8 @@
 """What is to be done: the actions, the senses and the yardsticks of a task.
 
 A sensor's kind is its name (`rgb`, `depth`, …), the part of its name before an underscore (`rgb_left`), or an explicit
-`kind`; the seeds already use `type` for other things (`type: text`). What each kind takes is in `nav_eval.sensors`.
+`kind`; the specification already uses `type` for other things (`type: text`). What each kind takes is in
+`nav_eval.sensors`.
 """
 
 import math
@@ -49,7 +50,7 @@ def find_sensor_kind(name: str, settings: Mapping[str, Any]) -> str:
     for candidate in (name, name.split("_", maxsplit=1)[0]):
         if candidate in kinds:
             return candidate
-    if "width" in settings and "height" in settings:  # the seeds' `wrist_camera: {width: 256, height: 256}`
+    if "width" in settings and "height" in settings:  # the specification's `wrist_camera: {width: 256, height: 256}`
         return "rgb"
     raise make_refusal(
         f"has a sensor {name!r}, whose kind is not clear.{suggest_close_match(name, kinds)} "
@@ -93,7 +94,8 @@ AnySensor = Annotated[SerializeAsAny[Sensor], PlainValidator(_validate_sensor), 
 Sensors = Annotated[dict[Name, AnySensor], BeforeValidator(_add_kinds)]
 
 
-#: The parameters of the built-in actions, with the seeds' defaults: metres, degrees, metres and degrees per second.
+#: The parameters of the built-in actions, with the specification's defaults: metres, degrees, metres and degrees per
+#: second.
 BUILT_IN_ACTIONS: Mapping[str, Mapping[str, float]] = MappingProxyType(
     {
         "stop": {},
