@@ -24,6 +24,11 @@ def load_episodes(benchmark: BenchmarkConfig) -> TaskDataset:
     return TaskDataset(order_episodes(list(episodes), benchmark.evaluation))
 
 
+def count_instruction_words(episode: Episode) -> int | None:
+    """What a line states in place of the instruction, which may be private."""
+    return None if episode.instruction is None else len(episode.instruction.text.split())
+
+
 def make_request(dataset: DatasetConfig) -> DatasetRequest:
     """The loader's question, from the configuration."""
     if dataset.data_path is None:

@@ -32,6 +32,7 @@ from nav_eval.agents.messages import (
 from nav_eval.config.schema import AgentServiceConfig, BenchmarkConfig
 from nav_eval.dataset.episode import Episode
 from nav_eval.errors import NavEvalError, RecordError
+from nav_eval.evaluation.episodes import count_instruction_words
 from nav_eval.play import EpisodePlay
 from nav_eval.records.results import Cause, EpisodeResult, EpisodeStatus
 from nav_eval.sensors import TextValue
@@ -204,7 +205,7 @@ def _make_result(play: EpisodePlay, failure: NavEvalError | None, clock: _Clock)
         num_steps=worth.steps,
         subtasks=worth.subtasks,
         shortest_path_length=episode.private.shortest_path_length,
-        instruction_length=_count_words(episode),
+        instruction_length=count_instruction_words(episode),
         trajectory=play.log.trajectory,
         actions=tuple(play.log.actions),
         action_digest=play.log.digest,
@@ -226,10 +227,6 @@ def _make_unplayed_result(episode: Episode, error: NavEvalError, clock: _Clock) 
         num_steps=0,
         timing=clock.to_timing(),
     )
-
-
-def _count_words(episode: Episode) -> int | None:
-    return None if episode.instruction is None else len(episode.instruction.text.split())
 
 
 def make_client_settings(benchmark: BenchmarkConfig) -> ClientSettings:

@@ -37,6 +37,7 @@ class ReportHeader(msgspec.Struct, frozen=True, kw_only=True):
     """What a run says about itself, apart from its episodes."""
 
     benchmark: str = "unnamed benchmark"
+    agent: dict[str, str] = {}  #: name and version, as it gives them itself
     timestamp: str = ""  #: UTC, ISO 8601
     config: dict[str, Any] = {}  #: as resolved
     digests: dict[str, str] = {}

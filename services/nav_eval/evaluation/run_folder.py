@@ -77,6 +77,24 @@ def make_manifest(
     )
 
 
+def make_header(manifest: RunManifest) -> ReportHeader:
+    """What the report of a run says about it, apart from the hour."""
+    return ReportHeader(
+        benchmark=manifest.benchmark,
+        agent=manifest.agent,
+        config=manifest.config,
+        digests=manifest.digests,
+        engine_version=manifest.engine_version,
+        higher_is_better=_find_directions(manifest),
+    )
+
+
+def _find_directions(manifest: RunManifest) -> dict[str, bool]:
+    """What the metrics themselves say: those of plug-ins have no customary direction."""
+    names = [metric["name"] for metric in manifest.config["task"]["metrics"]]
+    return {name: METRICS.get(name).higher_is_better for name in names if name in METRICS}
+
+
 class RunFolder:
     """One run on disk."""
 

@@ -32,10 +32,9 @@ from nav_eval.errors import NavEvalError, RecordError
 from nav_eval.evaluation.aggregation import MetricsAggregator
 from nav_eval.evaluation.episodes import EpisodeManager, load_episodes
 from nav_eval.evaluation.executor import EpisodeExecutor, open_agent
-from nav_eval.evaluation.report import Report, ReportHeader
-from nav_eval.evaluation.run_folder import REPORT_FILE, RunFolder, RunManifest, make_manifest
+from nav_eval.evaluation.report import Report
+from nav_eval.evaluation.run_folder import REPORT_FILE, RunFolder, make_header, make_manifest
 from nav_eval.evaluation.task_interface import make_task_interface
-from nav_eval.metrics import METRICS
 from nav_eval.records.results import EpisodeResult, ResultWriter, encode_result
 from nav_eval.simulator.base import SimulatorSetup, open_simulator
 from nav_eval.tasks.base import build_task
@@ -299,7 +298,7 @@ class BenchmarkRunner:
         about = _describe_agent(players.describe())
         manifest = make_manifest(self._benchmark, self._episodes, agent=about, run_seed=run_seed)
         finished = self._folder.begin(manifest)
-        aggregator = MetricsAggregator(_make_header(manifest))
+        aggregator = MetricsAggregator(make_header(manifest))
         for result in finished:
             aggregator.add_episode_result(result)
         callbacks.on_start(len(finished), len(self._episodes))
@@ -342,19 +341,3 @@ def _explain_write_errors(folder: Path) -> Iterator[None]:
 
 def _describe_agent(description: AgentDescription) -> dict[str, str]:
     return {"name": description.name, "version": description.version, **description.metadata}
-
-
-def _make_header(manifest: RunManifest) -> ReportHeader:
-    return ReportHeader(
-        benchmark=manifest.benchmark,
-        config=manifest.config,
-        digests=manifest.digests,
-        engine_version=manifest.engine_version,
-        higher_is_better=_find_directions(manifest),
-    )
-
-
-def _find_directions(manifest: RunManifest) -> dict[str, bool]:
-    """What the metrics themselves say: those of plug-ins have no customary direction."""
-    names = [metric["name"] for metric in manifest.config["task"]["metrics"]]
-    return {name: METRICS.get(name).higher_is_better for name in names if name in METRICS}

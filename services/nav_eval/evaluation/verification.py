@@ -1,11 +1,12 @@
 """Is a run what it says it is? Every action log is played again, without the agent and without pictures.
 
-A run passes if its configuration and its episodes have the digests it states, if every pose along every
-episode comes out bit for bit, and if the metrics, the raw quantities and the report follow from them. The
-clock is the one thing that is not compared.
+A run passes if its configuration and its episodes have the digests it states, if it has a line for each episode, if
+every pose along every episode comes out bit for bit, and if everything else that a line or the report says follows from
+them. Episodes that are labelled as our fault are played again as well: a label must not hide a result. What no replay
+can prove is named: who the agent was, what the clock said, and why an episode broke off.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,44 +20,30 @@ from nav_eval.config import BenchmarkConfig, compute_config_digest, compute_rule
 from nav_eval.dataset.episode import Episode
 from nav_eval.dataset.loader import TaskDataset
 from nav_eval.errors import NavEvalError
-from nav_eval.evaluation.aggregation import FinalAggregator, list_metric_names
-from nav_eval.evaluation.episodes import load_episodes
-from nav_eval.evaluation.offline_scoring import compute_long_horizon_scores
-from nav_eval.evaluation.report import Counts
+from nav_eval.evaluation.episodes import count_instruction_words, load_episodes
+from nav_eval.evaluation.report_verification import Difference, compare_report
 from nav_eval.evaluation.run_folder import REPORT_FILE, RunFolder, RunManifest
 from nav_eval.play import EpisodePlay
 from nav_eval.records.geometry import Vec3
-from nav_eval.records.results import EpisodeResult, read_document
-from nav_eval.records.scoring import is_scored
+from nav_eval.records.results import Cause, EpisodeResult, EpisodeStatus
 from nav_eval.simulator.base import Simulator, SimulatorSetup, open_simulator
 from nav_eval.tasks import Task
 from nav_eval.tasks.base import build_task
 
 NOT_COMPARED = frozenset({"time"})  #: metrics of the clock
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Difference:
-    """One thing that did not come out the same."""
-
-    where: str  #: "run", or an episode
-    what: str  #: which quantity
-    stated: str
-    found: str
-    step: int | None = None  #: the first step that differs
-
-    def __str__(self) -> str:
-        at = "" if self.step is None else f" at step {self.step}"
-        return f"{self.where}{at}: {self.what} is {self.stated}, replayed {self.found}"
+MOST_NAMED = 10
 
 
 @dataclass(kw_only=True, slots=True)
 class VerificationReport:
     """What was checked, and what differs."""
 
-    episodes: int = 0
+    episodes: int = 0  #: that were played again
     missing: int = 0  #: episodes of the run that have no result: it was cut off, or somebody left them out
+    of_run: int = 0  #: episodes that the run says it has
+    of_benchmark: int = 0  #: episodes that its benchmark has, where the run took some of them
     steps: int = 0
+    broken_off: int = 0  #: episodes that a fault ended, whose cause only the run itself tells
     differences: list[Difference] = field(default_factory=list)
 
     @property
@@ -64,39 +51,103 @@ class VerificationReport:
         return not self.differences
 
     def summary(self) -> str:
-        if self.equal:
-            partial = f" The run is not complete: {self.missing} episodes have no result." if self.missing else ""
-            return f"Verified: {self.episodes} episodes, {self.steps} steps, everything is equal.{partial}"
-        lines = "\n".join(f"  {difference}" for difference in self.differences)
-        return f"NOT verified: {len(self.differences)} differences in {self.episodes} episodes.\n{lines}"
+        if not self.equal:
+            lines = "\n".join(f"  {difference}" for difference in self.differences)
+            return f"NOT verified: {len(self.differences)} differences. {self._describe_coverage()}\n{lines}"
+        partial = f" The run is not complete: {self.missing} episodes have no result." if self.missing else ""
+        return (
+            f"Verified: {self.episodes} episodes, {self.steps} steps, everything is equal. "
+            f"{self._describe_coverage()}{partial}\nNot proven by a replay: {', '.join(self._list_unproven())}."
+        )
+
+    def _describe_coverage(self) -> str:
+        replayed = f"{self.episodes} of the run's {self.of_run} episodes were played again"
+        if self.of_benchmark > self.of_run:
+            return f"{replayed}; the run has {self.of_run} of the benchmark's {self.of_benchmark} episodes."
+        return f"{replayed}."
+
+    def _list_unproven(self) -> list[str]:
+        causes = [f"why {self.broken_off} episodes broke off"] if self.broken_off else []
+        return ["the agent's name", "timing", "the date", *causes]
 
 
 def verify(
-    run: Path, *, limit: int | None = None, cache: Path, on_episode: Callable[[str], None] = lambda _: None
+    run: Path,
+    *,
+    limit: int | None = None,
+    partial: bool = False,
+    cache: Path,
+    on_episode: Callable[[str], None] = lambda _: None,
 ) -> VerificationReport:
-    """Play a run again and compare."""
+    """Play a run again and compare; `partial` accepts one that was cut off, without its report or some episodes."""
     folder = RunFolder(run)
-    manifest = folder.manifest()
-    report = VerificationReport()
+    manifest, results = folder.manifest(), folder.results()
     benchmark = BenchmarkConfig.model_validate(manifest.config)
     episodes = load_episodes(benchmark)
-    report.differences += _compare_digests(manifest, benchmark, episodes)
-    results = folder.results()
+    report = VerificationReport(of_run=len(manifest.episode_ids), of_benchmark=_count_episodes(benchmark, episodes))
+    report.differences += _compare_manifest(manifest, benchmark, episodes)
     report.differences += _compare_episode_set(manifest, results)
-    report.missing = len(set(manifest.episode_ids) - {result.episode_id for result in results})
-    task = build_task(benchmark.task, benchmark.evaluation)
-    setup = SimulatorSetup(benchmark=benchmark, cache=cache, pictures=False, run_seed=manifest.run_seed)
-    with open_simulator(setup) as simulator:
-        for result in results[:limit]:
+    missing = set(manifest.episode_ids) - {result.episode_id for result in results}
+    report.missing = len(missing)
+    if missing and not partial:
+        report.differences.append(_tell_missing(missing, manifest))
+    _replay_episodes(report, results[:limit], _Replayer(benchmark, manifest, cache), episodes, on_episode)
+    report.differences += compare_report(run / REPORT_FILE, manifest, results, partial=partial)
+    return report
+
+
+@dataclass(frozen=True, slots=True)
+class _Replayer:
+    """What plays the lines of one run again."""
+
+    benchmark: BenchmarkConfig
+    manifest: RunManifest
+    cache: Path
+
+    def open(self) -> Simulator:
+        return open_simulator(
+            SimulatorSetup(benchmark=self.benchmark, cache=self.cache, pictures=False, run_seed=self.manifest.run_seed)
+        )
+
+
+def _replay_episodes(
+    report: VerificationReport,
+    results: Sequence[EpisodeResult],
+    replayer: _Replayer,
+    episodes: TaskDataset,
+    on_episode: Callable[[str], None],
+) -> None:
+    task = build_task(replayer.benchmark.task, replayer.benchmark.evaluation)
+    with replayer.open() as simulator:
+        for result in results:
             if result.episode_id not in episodes.episode_ids:
                 continue
             episode = episodes.by_id(result.episode_id)
-            report.differences += verify_episode(result, episode, task=task, simulator=simulator)
-            report.episodes, report.steps = report.episodes + 1, report.steps + result.num_steps
+            found = list(verify_episode(result, episode, task=task, simulator=simulator))
+            report.differences += found
+            if not found:
+                report.episodes, report.steps = report.episodes + 1, report.steps + result.num_steps
+                report.broken_off += result.cause is not None
             on_episode(result.episode_id)
-    if (run / REPORT_FILE).exists():
-        report.differences += _compare_report(run / REPORT_FILE, manifest, results)
-    return report
+
+
+def _count_episodes(benchmark: BenchmarkConfig, chosen: TaskDataset) -> int:
+    """How many episodes there are where the run took some of them."""
+    dataset = benchmark.dataset
+    if dataset.episodes is None and dataset.episode_ids is None and dataset.scenes is None:
+        return len(chosen)
+    everything = dataset.model_copy(update={"episodes": None, "episode_ids": None, "scenes": None})
+    return len(load_episodes(benchmark.model_copy(update={"dataset": everything})))
+
+
+def _tell_missing(missing: set[str], manifest: RunManifest) -> Difference:
+    names = ", ".join(sorted(missing)[:MOST_NAMED]) + (", …" if len(missing) > MOST_NAMED else "")
+    return Difference(
+        where="run",
+        what="number of episodes with a result",
+        stated=str(len(manifest.episode_ids) - len(missing)),
+        found=f"{len(manifest.episode_ids)}: no line for {names} (--partial accepts a run that was cut off)",
+    )
 
 
 def verify_episode(
@@ -104,13 +155,19 @@ def verify_episode(
 ) -> Iterator[Difference]:
     """What differs between a result's claims and what its actions lead to."""
     comparison = _Comparison(result, episode)
-    if not is_scored(result) or (not result.actions and not result.metrics):
-        yield from comparison.compare_nothing()
+    yield from comparison.compare_labels()
+    if _never_began(result):
         return
     try:
         yield from comparison.compare(EpisodePlay(episode, task=task, simulator=simulator))
     except NavEvalError as error:
         yield comparison.make_difference("replay", "possible", str(error))
+
+
+def _never_began(result: EpisodeResult) -> bool:
+    """A fault before the first observation leaves nothing to play again, and nothing to be proud of."""
+    nothing = not result.actions and not any(result.metrics.values()) and not result.num_steps
+    return result.cause is not None and nothing and result.trajectory is None and not result.subtasks
 
 
 class _Comparison:
@@ -119,10 +176,23 @@ class _Comparison:
     def __init__(self, result: EpisodeResult, episode: Episode) -> None:
         self._result, self._episode = result, episode
 
-    def compare_nothing(self) -> Iterator[Difference]:
-        """A result without a log must not claim a score."""
-        if self._result.metrics and is_scored(self._result):
-            yield self.make_difference("metrics", str(self._result.metrics), "none: there is no action log")
+    def compare_labels(self) -> Iterator[Difference]:
+        """What a line says about its episode, and how it says that it ended."""
+        result, instruction = self._result, self._episode.instruction
+        stated = {"scene_id": result.scene_id, "groups": result.groups}
+        found: dict[str, object] = {"scene_id": self._episode.scene_id, "groups": {}}
+        if result.instruction is not None:
+            stated["instruction"] = result.instruction
+            found["instruction"] = None if instruction is None else instruction.text
+        for name, value in found.items():
+            if stated[name] != value:
+                yield self.make_difference(name, str(stated[name]), str(value))
+        if result.cause is not None and result.cause not in set(Cause):
+            yield self.make_difference("cause", result.cause, f"one of {', '.join(Cause)}")
+        if (result.cause is None) != (result.status is EpisodeStatus.COMPLETED):
+            yield self.make_difference("status", result.status, f"another with the cause {result.cause}")
+        if result.cause is None and result.detail is not None:
+            yield self.make_difference("detail", result.detail, "none without a cause")
 
     def compare(self, play: EpisodePlay) -> Iterator[Difference]:
         for step, entry in enumerate(self._result.actions, start=1):
@@ -148,20 +218,26 @@ class _Comparison:
         return stated[step] if stated and step < len(stated) else None
 
     def _compare_end(self, play: EpisodePlay) -> Iterator[Difference]:
-        result, worth, digest = self._result, play.progress.result(), play.log.digest
-        if result.action_digest != digest:
-            yield self.make_difference("action digest", str(result.action_digest), digest)
-        if result.num_steps != worth.steps:
-            yield self.make_difference("num_steps", str(result.num_steps), str(worth.steps))
-        for name, value in worth.metrics.items():
-            if name not in NOT_COMPARED and result.metrics.get(name) != value:
-                yield self.make_difference(name, str(result.metrics.get(name)), str(value))
-        if _to_plain(result.subtasks) != _to_plain(worth.subtasks):
-            yield self.make_difference("subtasks", str(_to_plain(result.subtasks)), str(_to_plain(worth.subtasks)))
-        if _to_plain(result.randomization) != _to_plain(play.randomization):
-            yield self.make_difference("randomization", str(result.randomization), str(play.randomization))
+        result = self._result
+        stated, found = _list_claims(result), _list_facts(play)
+        if result.trajectory is None:
+            del stated["trajectory"], found["trajectory"]
+        for name in found:
+            if stated[name] != found[name]:
+                yield self.make_difference(name, str(stated[name]), str(found[name]))
+        yield from self._compare_metrics(play)
         if result.cause is None and not play.is_over:
             yield self.make_difference("status", result.status, "not over after the last action")
+        if result.cause is not None and play.is_over:
+            yield self.make_difference("cause", result.cause, "none: the episode came to its end")
+
+    def _compare_metrics(self, play: EpisodePlay) -> Iterator[Difference]:
+        stated = _to_plain(self._result.metrics)
+        found = _to_plain(dict(play.progress.result().metrics))
+        for name in [*found, *(name for name in stated if name not in found)]:
+            if name not in NOT_COMPARED and stated.get(name, "missing") != found.get(name, "missing"):
+                one, other = (str(values.get(name, "missing")) for values in (stated, found))
+                yield self.make_difference(name, one, other)
 
     def make_difference(self, what: str, stated: str, found: str, *, step: int | None = None) -> Difference:
         return Difference(
@@ -169,12 +245,40 @@ class _Comparison:
         )
 
 
+def _list_claims(result: EpisodeResult) -> dict[str, Any]:
+    """What a line says and a replay can say as well, as it stands in a file."""
+    return {
+        "action digest": result.action_digest,
+        "num_steps": result.num_steps,
+        "trajectory": _to_plain(result.trajectory),
+        "subtasks": _to_plain(result.subtasks),
+        "shortest_path_length": result.shortest_path_length,
+        "instruction_length": result.instruction_length,
+        "randomization": _to_plain(result.randomization),
+    }
+
+
+def _list_facts(play: EpisodePlay) -> dict[str, Any]:
+    """The same, as the replay says it."""
+    worth, episode = play.progress.result(), play.episode
+    return {
+        "action digest": play.log.digest,
+        "num_steps": worth.steps,
+        "trajectory": _to_plain(play.log.trajectory),
+        "subtasks": _to_plain(worth.subtasks),
+        "shortest_path_length": episode.private.shortest_path_length,
+        "instruction_length": count_instruction_words(episode),
+        "randomization": _to_plain(play.randomization),
+    }
+
+
 def _to_plain(value: object) -> Any:  # noqa: ANN401
     """As it would stand in a file: what is not a number is null."""
     return msgspec.json.decode(msgspec.json.encode(value))
 
 
-def _compare_digests(manifest: RunManifest, benchmark: BenchmarkConfig, episodes: TaskDataset) -> Iterator[Difference]:
+def _compare_manifest(manifest: RunManifest, benchmark: BenchmarkConfig, episodes: TaskDataset) -> Iterator[Difference]:
+    """What run.json says must follow from its configuration."""
     found = {
         "config": compute_config_digest(benchmark),
         "rules": compute_rules_digest(benchmark),
@@ -184,6 +288,11 @@ def _compare_digests(manifest: RunManifest, benchmark: BenchmarkConfig, episodes
         stated = manifest.digests.get(name, "missing")
         if stated != digest:
             yield Difference(where="run", what=f"digest of {name}", stated=stated, found=digest)
+    if manifest.benchmark != benchmark.name:
+        yield Difference(where="run", what="name of the benchmark", stated=manifest.benchmark, found=benchmark.name)
+    if set(manifest.episode_ids) != set(episodes.episode_ids):
+        listed, there = (", ".join(ids) for ids in (manifest.episode_ids, episodes.episode_ids))
+        yield Difference(where="run", what="list of episodes", stated=listed, found=there)
     if manifest.engine_version not in nav_eval.REPLAYABLE_VERSIONS:
         yield Difference(where="run", what="engine version", stated=manifest.engine_version, found=nav_eval.__version__)
 
@@ -194,38 +303,3 @@ def _compare_episode_set(manifest: RunManifest, results: list[EpisodeResult]) ->
         yield Difference(where=f"episode {name!r}", what="part of the run", stated="yes", found="no such episode")
     for name in sorted({name for name in played if played.count(name) > 1}):
         yield Difference(where=f"episode {name!r}", what="lines", stated=str(played.count(name)), found="1")
-
-
-class _Mean(msgspec.Struct):
-    mean: float | None
-
-
-class _Stated(msgspec.Struct):
-    """What a results.json states that must follow from the run."""
-
-    digests: dict[str, str]
-    counts: Counts
-    aggregated: dict[str, _Mean]
-    scores: dict[str, float | None] = {}
-
-
-def _compare_report(file: Path, manifest: RunManifest, results: list[EpisodeResult]) -> Iterator[Difference]:
-    """The digests of results.json must be those of the run, its counts, means and scores those of the lines."""
-    scored = [result for result in results if is_scored(result)]
-    stated = read_document(file, _Stated)
-    yield from _compare_values(file, "digest of ", stated.digests, manifest.digests)
-    counts = {"episodes": stated.counts.episodes, "scored episodes": stated.counts.scored}
-    yield from _compare_values(file, "number of ", counts, {"episodes": len(results), "scored episodes": len(scored)})
-    means = {name: entry.mean for name, entry in stated.aggregated.items()}
-    found = FinalAggregator().statistics(scored, list_metric_names(results))
-    yield from _compare_values(file, "mean of ", means, {name: statistics.mean for name, statistics in found.items()})
-    yield from _compare_values(file, "score ", stated.scores, compute_long_horizon_scores(manifest.config, scored))
-
-
-def _compare_values(
-    file: Path, what: str, stated: Mapping[str, object], found: Mapping[str, object]
-) -> Iterator[Difference]:
-    for name in sorted({**stated, **found}):
-        if stated.get(name, "missing") != found.get(name, "missing"):
-            one, other = (str(values.get(name, "missing")) for values in (stated, found))
-            yield Difference(where=file.name, what=f"{what}{name}", stated=one, found=other)

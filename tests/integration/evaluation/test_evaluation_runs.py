@@ -189,11 +189,11 @@ def test_a_changed_rule_is_found(room_benchmark: MakeBenchmark, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("keys", "value", "found"),
     [
-        (("aggregated", "tar", "mean"), 1.0, "mean of tar"),
+        (("aggregated", "tar", "mean"), 1.0, "statistics of tar mean"),
         (("scores", "tar"), 1.0, "score tar"),
         (("counts", "episodes"), 40, "number of episodes"),
         (("digests", "rules"), "sha256:00", "digest of rules"),
-        (("aggregated", "made_up"), {"mean": 1.0}, "mean of made_up"),
+        (("aggregated", "made_up"), {"mean": 1.0}, "statistics of made_up"),
     ],
 )
 def test_a_changed_report_is_found(
@@ -217,7 +217,16 @@ def test_an_episode_that_was_left_out_is_found(room_benchmark: MakeBenchmark, tm
     (out / "episodes.jsonl").write_text("".join(kept))
     assert "number of episodes" in verify(out, cache=tmp_path / "cache").summary()
     (out / "results.json").unlink()  # now it is a run that was cut off, and says so
-    assert "not complete: 1 episodes have no result" in verify(out, cache=tmp_path / "cache").summary()
+    assert "1 episodes have no result" in verify(out, partial=True, cache=tmp_path / "cache").summary()
+    assert not verify(out, cache=tmp_path / "cache").equal
+
+
+def test_a_run_of_some_episodes_says_of_how_many(room_benchmark: MakeBenchmark, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    evaluate(room_benchmark("demo_lh_vln", "evaluation.max_steps=5", "dataset.episodes=3"), "baseline:forward", out)
+    report = verify(out, cache=tmp_path / "cache")
+    assert report.equal
+    assert "the run has 3 of the benchmark's 4 episodes" in report.summary()
 
 
 def test_a_randomised_run_is_verified_with_its_own_seed(room_benchmark: MakeBenchmark, tmp_path: Path) -> None:
