@@ -156,7 +156,7 @@ def verify_episode(
     """What differs between a result's claims and what its actions lead to."""
     comparison = _Comparison(result, episode)
     yield from comparison.compare_labels()
-    if _never_began(result):
+    if _has_not_begun(result):
         return
     try:
         yield from comparison.compare(EpisodePlay(episode, task=task, simulator=simulator))
@@ -164,7 +164,7 @@ def verify_episode(
         yield comparison.make_difference("replay", "possible", str(error))
 
 
-def _never_began(result: EpisodeResult) -> bool:
+def _has_not_begun(result: EpisodeResult) -> bool:
     """A fault before the first observation leaves nothing to play again, and nothing to be proud of."""
     nothing = not result.actions and not any(result.metrics.values()) and not result.num_steps
     return result.cause is not None and nothing and result.trajectory is None and not result.subtasks
