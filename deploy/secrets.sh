@@ -25,10 +25,10 @@ keep database_url "postgresql://nav_eval:$(<"$folder/postgres_password")@postgre
 keep broker_url "redis://:$(<"$folder/redis_password")@redis:6379/0"
 
 if [ ! -e "$env_file" ]; then
-    socket=${DOCKER_SOCKET:-/var/run/docker.sock}
+    socket=${DOCKER_SOCKET_FOLDER:-/var/run}/${DOCKER_SOCKET_NAME:-docker.sock}
     {
         echo "# Made by deploy/secrets.sh; docs/deployment.md lists what else may stand here."
-        echo "DOCKER_SOCKET=$socket"
+        echo "DOCKER_SOCKET_FOLDER=${DOCKER_SOCKET_FOLDER:-/var/run}"
         [ ! -S "$socket" ] || echo "DOCKER_GID=$(stat -c %g "$socket")"
     } >"$env_file"
 fi

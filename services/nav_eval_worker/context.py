@@ -20,6 +20,7 @@ from nav_eval_store.migrations import runner
 from nav_eval_store.submissions.lifecycle import Deadlines
 from nav_eval_worker.dispatcher import Dispatcher
 from nav_eval_worker.runtime.base import Runtime
+from nav_eval_worker.runtime_health import RuntimeHealth
 from nav_eval_worker.settings import WorkerSettings
 
 T = TypeVar("T")
@@ -40,6 +41,10 @@ class WorkerContext:
     runtime: Runtime
     dispatcher: Dispatcher
     stopping: threading.Event = field(default_factory=threading.Event)  #: take nothing new, come to an end
+    health: RuntimeHealth = field(init=False)  #: whether the runtime can run anything now
+
+    def __post_init__(self) -> None:
+        self.health = RuntimeHealth(self.runtime)
 
     @property
     def deadlines(self) -> Deadlines:

@@ -11,7 +11,7 @@ from nav_eval_store.work import workers
 from nav_eval_worker.context import WorkerContext
 
 HEARTBEAT_SECONDS = 10.0
-ALIVE = "alive"
+ALIVE, READY = "alive", "ready"
 
 log = logging.getLogger(__name__)
 
@@ -42,15 +42,21 @@ def unregister(context: WorkerContext) -> None:
 
 
 def send_heartbeat(context: WorkerContext) -> bool:
-    """In the database, and in a file for those who watch over this process; True when the worker is to drain."""
+    """In the database, and in files for those who watch over this process; True when the worker is to drain."""
     is_draining = False
     try:
         is_draining = context.database.run(lambda session: workers.record_heartbeat(session, context.settings.name))
-        mark = context.settings.folder / ALIVE / context.settings.name
-        mark.parent.mkdir(parents=True, exist_ok=True)
-        mark.touch()
+        _touch_mark(context, ALIVE)
+        if context.health.is_well:
+            _touch_mark(context, READY)
     except NotFound:  # another database than the one we registered in: a backup was restored
         register(context)
     except DBAPIError as error:
         log.warning("No heartbeat: %s", error.orig)
     return is_draining
+
+
+def _touch_mark(context: WorkerContext, kind: str) -> None:
+    mark = context.settings.folder / kind / context.settings.name
+    mark.parent.mkdir(parents=True, exist_ok=True)
+    mark.touch()

@@ -20,6 +20,7 @@ from nav_eval_worker.jobs.score import score_submission
 from nav_eval_worker.jobs.shard import run_shard
 from nav_eval_worker.jobs.validation import validate_submission
 from nav_eval_worker.lease_keeper import JobReturned, LeaseKeeper
+from nav_eval_worker.runtime.base import RuntimeUnavailable
 from nav_eval_worker.slots import WorkerSlots
 
 JOBS: Mapping[JobKind, Callable[[WorkerContext, LeaseKeeper], None]] = {
@@ -45,7 +46,7 @@ class JobRunner:
         """Do the job that a message names, unless it is done already, or not its turn any more."""
         claimed: Lease | ClaimRefusal | None = None
         with self._slots.take(queue) as taken:
-            if taken and not self._context.stopping.is_set():
+            if taken and not self._context.stopping.is_set() and self._context.health.check():
                 claimed = self._claim(job_id)
             else:  # it goes to another worker, when the next messages are sent
                 self._context.transact(lambda session: dispatch.withdraw_messages(session, [job_id]))
@@ -80,7 +81,7 @@ class JobRunner:
 
 def run_next_job(context: WorkerContext, queues: Collection[JobQueue] = tuple(JobQueue)) -> bool:
     """Do the job whose turn it is; False when there is none."""
-    if context.stopping.is_set():
+    if context.stopping.is_set() or not context.health.check():
         return False
     name, deadlines = context.settings.name, context.deadlines
     try:
@@ -115,11 +116,21 @@ def _run_job(context: WorkerContext, keeper: LeaseKeeper) -> None:
         context.transact(lambda session: leases.release_lease(session, lease, reason="the worker stops"))
     except EpisodeFailure as failure:
         log.info("%s job %s: %s: %s", lease.kind, lease.job_id, failure.cause, failure)
-        _fail_job(context, lease, failure.cause, str(failure))
+        _fail_job(context, lease, failure.cause, _tell_failure(failure, lease))
     except Exception as error:  # the end of the job, not of the worker
         log.exception("%s job %s failed", lease.kind, lease.job_id)
         _fail_job(context, lease, Cause.INFRASTRUCTURE, f"{type(error).__name__} (lease {lease.id})")
 
 
+def _tell_failure(failure: EpisodeFailure, lease: Lease) -> str:
+    """What an engine says about itself names paths of its host: it stays in our log."""
+    return (
+        f"agents could not be run here (lease {lease.id})" if isinstance(failure, RuntimeUnavailable) else str(failure)
+    )
+
+
 def _fail_job(context: WorkerContext, lease: Lease, cause: Cause, detail: str) -> None:
+    if cause.is_ours and not context.health.check(anew=True):  # an outage costs no attempt
+        context.transact(lambda session: leases.release_lease(session, lease, reason="the runtime is away"))
+        return
     context.transact(lambda session: jobs.fail_job(session, lease, cause, detail, deadlines=context.deadlines))

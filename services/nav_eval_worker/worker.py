@@ -65,12 +65,14 @@ class JobWorker:
         settings = self.context.settings
         cleaner = HostCleaner(self.context)
         seconds: dict[Callable[[], object], float] = {
+            self.context.health.refresh: settings.poll_seconds,
             self._poll: settings.poll_seconds,
             cleaner.clean: self.context.deadlines.lease.total_seconds() / 3,
         }
         due = dict.fromkeys(seconds, 0.0)
         while True:
-            self.slots.drain(is_draining=heartbeat.send_heartbeat(self.context))
+            is_draining = heartbeat.send_heartbeat(self.context)
+            self.slots.drain(is_draining=is_draining or not self.context.health.is_well)
             self._chores = [thread for thread in self._chores if thread.is_alive()]
             for chore in [chore for chore, at in due.items() if time.monotonic() >= at]:
                 due[chore] = time.monotonic() + seconds[chore]

@@ -104,7 +104,7 @@ class Stack:
             "NAV_EVAL_LISTEN": f"127.0.0.1:{self.port}",
             "NAV_EVAL_GATEWAY_PROCESSES": "1",
             "NAV_EVAL_PATIENCE": f"lease={LEASE_SECONDS},backoff=2",
-            "DOCKER_SOCKET": str(engine.socket),
+            "DOCKER_SOCKET_FOLDER": str(engine.socket.parent),
             "DOCKER_GID": str(engine.socket.stat().st_gid),
         }
 

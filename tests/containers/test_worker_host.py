@@ -57,7 +57,7 @@ class WorkerHost:
             "NAV_EVAL_CONFIGS": str(hub.folder / "configs"),
             "HUB_ADDRESS": hub.environment["TUNNEL_LISTEN"],
             "HUB_NAME": HUB_NAME,
-            "DOCKER_SOCKET": str(engine.socket),
+            "DOCKER_SOCKET_FOLDER": str(engine.socket.parent),
             "DOCKER_GID": str(engine.socket.stat().st_gid),
         }
 

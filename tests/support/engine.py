@@ -63,6 +63,10 @@ class DockerEngine:
         return {**os.environ, "DOCKER_HOST": self.url, "DOCKER_BUILDKIT": "0", "COMPOSE_DOCKER_CLI_BUILD": "0"}
 
     @property
+    def options(self) -> tuple[str, ...]:
+        return self._options
+
+    @property
     def log(self) -> str:
         return (self.folder / "log.txt").read_text(errors="replace")
 
@@ -96,6 +100,30 @@ class DockerEngine:
                 self._process.kill()
                 self._process.wait()
             self._process = None
+
+    def crash(self) -> None:
+        """As by kill -9 or the kernel: containers are not told, and its containerd dies with it."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+        self._process = None
+        self._client = None
+        self._end_containerd()
+
+    def _end_containerd(self) -> None:
+        """It dies with its engine, but a moment later: one that starts meanwhile would wait for it."""
+        mark = self.folder / "exec" / "containerd" / "containerd.pid"
+        with suppress(FileNotFoundError, ProcessLookupError, ValueError):
+            containerd = int(mark.read_text())
+            os.kill(containerd, signal.SIGKILL)
+            while Path(f"/proc/{containerd}/exe").exists():
+                time.sleep(0.05)
+        mark.unlink(missing_ok=True)
+
+    def start_again(self, *options: str) -> None:
+        """After a crash or a stop, with other options."""
+        self._options = options
+        self.start()
 
     def close(self) -> None:
         self.stop()

@@ -128,14 +128,13 @@ class DockerRuntime(Runtime):
     def sweep(self, is_active: Callable[[str], bool]) -> int:
         with translate_engine_errors():
             dead = [run for run in self._runs() if not is_active(run)]
-        for run in dead:
-            self._remove(run)
+        removed = sum(self._remove(run) for run in dead)
         if time.monotonic() > self._evict_at:
             self._evict_at = time.monotonic() + EVICT_SECONDS
             with translate_engine_errors():
                 self.images.evict()
                 self.weights.evict()
-        return len(dead)
+        return removed
 
     def _make_volumes(self, work: ShardWork) -> None:
         for part, options in spec.list_shared_volumes(work, self._settings).items():
@@ -193,16 +192,23 @@ class DockerRuntime(Runtime):
         found |= {v.attrs["Labels"][spec.RUN_LABEL] for v in self._client.volumes.list(filters=ours_alone)}
         return sorted(found)
 
-    def _remove(self, run: str) -> None:
-        """Everything of a run. What cannot be removed now is found by the next sweep."""
+    def _remove(self, run: str) -> bool:
+        """Everything of a run; False if something is left. What cannot be removed now is found by the next sweep.
+
+        After a crash, an engine with live-restore counts mounts that are not there: those volumes, empty by
+        then, can be removed only when it has been started once more.
+        """
         of_run: Filters = {"label": f"{spec.RUN_LABEL}={run}"}
-        with suppress(DockerException, RequestException):
+        try:
             for container in self._client.containers.list(all=True, filters=of_run, ignore_removed=True):
                 with suppress(APIError):
                     container.remove(force=True, v=True)
             for volume in self._client.volumes.list(filters=of_run):
                 with suppress(APIError, NotFound):
                     volume.remove(force=True)
+            return run not in self._runs()
+        except (DockerException, RequestException):
+            return False
 
 
 def _order(work: ShardWork) -> bytes:

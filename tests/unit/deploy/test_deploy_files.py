@@ -78,7 +78,7 @@ def test_gateway_and_worker_share_their_layers() -> None:
 @pytest.mark.parametrize("name", LONG_RUNNING)
 def test_services_restart_and_are_limited(name: str) -> None:
     service = COMPOSE["services"][name]
-    assert service["restart"] == "unless-stopped"
+    assert service["restart"] == ("always" if name.startswith("worker") else "unless-stopped")
     assert "mem_limit" in service
     assert "no-new-privileges:true" in service["security_opt"]
 
@@ -86,6 +86,17 @@ def test_services_restart_and_are_limited(name: str) -> None:
 def test_the_socket_of_the_engine_is_for_workers_alone() -> None:
     holders = {name for name, service in COMPOSE["services"].items() if "docker.sock" in json.dumps(service)}
     assert holders == {"worker", "worker-gpu"}
+    mounts = {name for name, service in COMPOSE["services"].items() if "/run/engine" in json.dumps(service)}
+    assert mounts == holders
+
+
+def test_workers_mount_the_folder_of_the_socket() -> None:
+    """A mounted file keeps its inode: it would still be the socket of an engine that is gone."""
+    for file in (COMPOSE, yaml.safe_load((ROOT / "deploy" / "worker-host" / "docker-compose.yml").read_text())):
+        worker = file["services"]["worker"]
+        assert not [mount for mount in worker["volumes"] if ".sock" in mount]
+        assert "${DOCKER_SOCKET_FOLDER:-/var/run}:/run/engine:ro" in worker["volumes"]
+        assert worker["environment"]["DOCKER_HOST"].startswith("unix:///run/engine/")
 
 
 def test_no_password_stands_in_a_file() -> None:
@@ -148,13 +159,19 @@ def test_panels_and_alerts_ask_for_what_the_gateway_tells() -> None:
     assert {name for name in names if f'"{name}"' not in told} == set()
 
 
-@pytest.mark.parametrize(("age", "code"), [(5, 0), (500, 1), (None, 1)])
-def test_a_worker_is_healthy_while_it_leaves_its_mark(tmp_path: Path, age: float | None, code: int) -> None:
-    mark = tmp_path / "worker" / "alive" / "w1"
-    mark.parent.mkdir(parents=True)
-    if age is not None:
-        mark.touch()
-        os.utime(mark, (time.time() - age,) * 2)
+@pytest.mark.parametrize(
+    ("ages", "code"), [((5, 5), 0), ((500, 5), 1), ((5, 500), 1), ((None, None), 1), ((5, None), 1)]
+)
+def test_a_worker_is_healthy_while_it_leaves_its_marks(
+    tmp_path: Path, ages: tuple[float | None, float | None], code: int
+) -> None:
+    """One for the store, one for the engine."""
+    for kind, age in zip(("alive", "ready"), ages, strict=True):
+        mark = tmp_path / "worker" / kind / "w1"
+        mark.parent.mkdir(parents=True)
+        if age is not None:
+            mark.touch()
+            os.utime(mark, (time.time() - age,) * 2)
     script = ROOT / "deploy" / "docker" / "worker" / "healthy.py"
     environment = {"NAV_EVAL_HOME": str(tmp_path), "NAV_EVAL_WORKER_NAME": "w1"}
     assert subprocess.run([sys.executable, "-I", "-S", str(script)], env=environment, check=False).returncode == code

@@ -54,7 +54,7 @@ def test_certificates_are_made_once_and_hosts_can_be_added(joined: Path) -> None
 @pytest.mark.parametrize(("file", "name"), SERVICES)
 def test_services_restart_are_limited_and_gain_nothing(file: str, name: str) -> None:
     service = PARTS[file]["services"][name]
-    assert service["restart"] == "unless-stopped"
+    assert service["restart"] == ("always" if name == "worker" else "unless-stopped")
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
     assert "no-new-privileges:true" in service["security_opt"]
