@@ -10,9 +10,10 @@ from nav_eval.agents.local_client import LocalAgentClient
 from nav_eval.agents.messages import TaskInterface
 from nav_eval.dataset.episode import Episode
 from nav_eval.evaluation.episodes import EpisodeManager, load_episodes
-from nav_eval.evaluation.executor import make_client_settings, make_task_interface
+from nav_eval.evaluation.executor import make_client_settings
 from nav_eval.evaluation.runner import ConcurrentExecutor
 from nav_eval.evaluation.shard_protocol import read_order
+from nav_eval.evaluation.task_interface import make_task_interface
 from nav_eval.simulator.base import SimulatorSetup
 
 PREPARED = Path("/prepared")
