@@ -153,14 +153,13 @@ class ResultLine:
         if len(line) > LONGEST_RESULT:
             raise RecordError(f"A result has {len(line):,} bytes; no episode has so many steps.")
         try:
-            return cls._from_fields(msgspec.json.decode(line, type=dict[str, msgspec.Raw]))
+            fields = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+            _check_summary_size(sum(len(bytes(value)) for key, value in fields.items() if key not in REPLAY_FIELDS))
+            outcome = _OUTCOMES.decode(line)
+            cause = None if outcome.cause is None else msgspec.convert(outcome.cause, Cause)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise RecordError(f"This is not a line of episodes.jsonl: {error}.") from error
-
-    @classmethod
-    def _from_fields(cls, fields: Mapping[str, msgspec.Raw]) -> "ResultLine":
-        outcome = decode_outcome(_encode_summary(fields))
-        return cls(outcome, None if outcome.cause is None else msgspec.convert(outcome.cause, Cause), fields)
+        return cls(outcome, cause, fields)
 
     def with_cause(self, cause: Cause, detail: str) -> "ResultLine":
         """The same line, ended by something else than the simulator could know."""
@@ -174,21 +173,21 @@ class ResultLine:
 
     def to_summary(self) -> bytes:
         """The line without what only replay needs, as the store keeps it in a row."""
-        return _encode_summary(self.fields)
-
-
-def _encode_summary(fields: Mapping[str, msgspec.Raw]) -> bytes:
-    return msgspec.json.encode({key: value for key, value in fields.items() if key not in REPLAY_FIELDS})
+        return msgspec.json.encode({key: value for key, value in self.fields.items() if key not in REPLAY_FIELDS})
 
 
 def decode_outcome(line: bytes | str) -> EpisodeOutcome:
     """What a line without its long parts says; the message of a refusal names the field."""
-    if len(line) > LONGEST_OUTCOME:
-        raise RecordError(f"A result has {len(line):,} bytes; without trajectory and actions it must be under 1 MB.")
+    _check_summary_size(len(line))
     try:
         return _OUTCOMES.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise RecordError(f"This is not a line of episodes.jsonl: {error}.") from error
+
+
+def _check_summary_size(size: int) -> None:
+    if size > LONGEST_OUTCOME:
+        raise RecordError(f"A result has {size:,} bytes; without trajectory and actions it must be under 1 MB.")
 
 
 _OUTCOMES = msgspec.json.Decoder(EpisodeOutcome)
