@@ -129,6 +129,7 @@ class Description:
     max_actions: int = 1  #: in one answer
     wants_between: bool = False  #: also send what was seen between the actions of one answer
     metadata: Mapping[str, str] = field(default_factory=dict)
+    rig: str = ""  #: which of the challenge's rigs (cameras and motion) to play with; empty means the first
 
 
 class Agent:
@@ -145,6 +146,8 @@ class Agent:
     """How many at once: served by as many instances, or by one that has `act_batch`."""
     max_actions: int = 1
     wants_between: bool = False
+    rig: str = ""
+    """Which of the challenge's rigs, where it has several; its sensors are then those of that rig."""
 
     def describe(self) -> Description:
         """From the class attributes; override it where they are not enough."""
@@ -156,6 +159,7 @@ class Agent:
             max_episodes=self.max_episodes,
             max_actions=self.max_actions,
             wants_between=self.wants_between,
+            rig=self.rig,
         )
 
     def reset(self, episode: Episode) -> None:

@@ -49,6 +49,7 @@ def encode_description(description: Description, *, proof: bytes) -> pb.Describe
         repeats_replies=True,
         shared_memory_proof=proof,
         metadata=description.metadata,
+        rig=description.rig,
     )
 
 

@@ -73,6 +73,7 @@ def encode_description(description: Description) -> Document:
         "wants_between": description.wants_between,
         "repeats_replies": True,
         "metadata": dict(description.metadata),
+        **({"rig": description.rig} if description.rig else {}),
         "observations": "tensor",
         "binary": has_msgpack(),
     }

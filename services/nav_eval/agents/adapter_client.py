@@ -134,6 +134,7 @@ class AdapterClient(AgentClient):
     """A model's server, as an agent."""
 
     model: ClassVar[str]  #: its name in records
+    rig: ClassVar[str]  #: the rig that it was made for, taken wherever it is offered
     port: ClassVar[int]  #: where its server usually is
     options: ClassVar[tuple[str, ...]]  #: what its address may say after the question mark
 
@@ -145,6 +146,7 @@ class AdapterClient(AgentClient):
     def __init__(self, address: AdapterAddress, settings: ClientSettings) -> None:
         super().__init__(settings)
         self._address = address
+        self._rig = ""
         self._watchdog = Watchdog()
 
     def health_check(self) -> AgentHealth:
@@ -174,11 +176,20 @@ class AdapterClient(AgentClient):
                     ) from None
                 time.sleep(PAUSE)
 
+    def _choose_rig(self, task: TaskInterface) -> TaskInterface:
+        """The task with the rig that the address names, or that the model was made for; the first one otherwise."""
+        wanted = self._address.options.get("rig")
+        if wanted is not None and wanted not in task.rigs:
+            raise ConfigError(f"There is no rig {wanted!r} to choose; the task has: {', '.join(task.rigs) or 'none'}.")
+        self._rig = wanted or (self.rig if self.rig in task.rigs else "")
+        return task.rigs[self._rig] if self._rig else task
+
     def _make_description(
         self, cameras: Sequence[str], *, wants_between: bool = False, max_episodes: int = 1
     ) -> AgentDescription:
         return AgentDescription(
             name=self.model,
+            rig=self._rig,
             sensors=dict.fromkeys(cameras, (Encoding.RAW,)),
             max_episodes=max_episodes,
             max_actions=self.settings.max_actions,

@@ -9,7 +9,7 @@ the semantic camera. It shows that a task can be solved by looking, and how far 
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, ClassVar, Protocol, TypeAlias
 from urllib.parse import parse_qsl
@@ -43,6 +43,7 @@ class BaselineAgent:
     version: ClassVar[str] = "1"
     sensors: Sequence[str] = ()  #: empty means all
     max_episodes: ClassVar[int] = 64  #: every episode gets an instance of its own
+    rig: str = ""  #: which of the benchmark's rigs it plays with; empty: the first
 
     def describe(self) -> AgentDescription:
         return AgentDescription(
@@ -50,6 +51,7 @@ class BaselineAgent:
             version=self.version,
             sensors=dict.fromkeys(self.sensors, (Encoding.RAW,)),
             max_episodes=self.max_episodes,
+            rig=self.rig,
         )
 
     def reset(self, episode: PublicEpisode) -> None:
@@ -83,11 +85,15 @@ def make_baseline(text: str, context: BaselineContext) -> BaselineAgent:
     """The baseline that `name?option=value&…` asks for."""
     name, _, query = text.partition("?")
     options = {key: _parse_value(value) for key, value in parse_qsl(query, keep_blank_values=True)}
+    rig = str(options.pop("rig", ""))
+    context = replace(context, benchmark=context.benchmark.with_rig(rig))
     factory = BASELINES.get(name)
     try:
-        return factory(context, **options)
+        agent = factory(context, **options)
     except TypeError as error:
         raise ConfigError(f"Baseline {name!r} does not take these options: {query}. ({error})") from error
+    agent.rig = rig
+    return agent
 
 
 def _parse_value(text: str) -> str | int | float:

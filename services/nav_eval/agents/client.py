@@ -234,7 +234,7 @@ class AgentClient(ABC):
 
     def describe(self, task: TaskInterface) -> AgentDescription:
         """Wait until the agent is ready and ask what it wants. Must come before any episode."""
-        description = self._describe(task)
+        description, task = self._describe(task).choose_rig(task)
         self._known = description.keep_wanted(task), description
         return description
 

@@ -33,10 +33,12 @@ class InternVlaClient(StreamVlnClient):
     """`internvla://host:5801?camera=rgb&depth=depth&channels=bgr&horizon=4`."""
 
     model = "internvla"
+    rig = "internvla"
     port = 5801
-    options: ClassVar[tuple[str, ...]] = ("camera", "depth", "channels", "instruction", "horizon")
+    options: ClassVar[tuple[str, ...]] = ("rig", "camera", "depth", "channels", "instruction", "horizon")
 
     def _describe(self, task: TaskInterface) -> AgentDescription:
+        task = self._choose_rig(task)
         self._depth = choose_camera(task, "depth", wanted=self._address.options.get("depth"))
         colour = super()._describe(task)
         return self._make_description([*colour.sensors, self._depth])

@@ -61,6 +61,7 @@ class DescriptionDocument(msgspec.Struct, kw_only=True):
     wants_between: bool = False
     repeats_replies: bool = False
     metadata: dict[str, str] = {}
+    rig: str = ""
     observations: Form = "plain"
     binary: bool = False  # REST: requests may come as msgpack
 
@@ -82,6 +83,7 @@ def decode_description(document: object) -> tuple[AgentDescription, DescriptionD
         wants_between=said.wants_between,
         repeats_replies=said.repeats_replies,
         metadata={shorten(key): shorten(value) for key, value in list(said.metadata.items())[:50]},
+        rig=said.rig,
     )
     return description, said
 
@@ -89,11 +91,7 @@ def decode_description(document: object) -> tuple[AgentDescription, DescriptionD
 def encode_task(task: TaskInterface, settings: ClientSettings) -> Document:
     return {
         "name": task.name,
-        "sensors": {
-            name: {"kind": spec.kind, "dtype": spec.dtype, "shape": list(spec.shape), **_encode_camera(spec.camera)}
-            for name, spec in task.sensors.items()
-        },
-        "actions": {name: _encode_action_spec(spec) for name, spec in task.actions.items()},
+        **_encode_rig(task),
         "max_steps": task.max_steps,
         "reset_seconds": settings.reset_timeout,
         "action_seconds": settings.action_timeout,
@@ -102,6 +100,17 @@ def encode_task(task: TaskInterface, settings: ClientSettings) -> Document:
         "stop_meaning": task.stop_meaning.value,
         "success_metres": task.success_metres,
         **({} if task.body is None else {"body": asdict(task.body)}),
+        **({"rigs": {name: _encode_rig(rig) for name, rig in task.rigs.items()}} if task.rigs else {}),
+    }
+
+
+def _encode_rig(task: TaskInterface) -> Document:
+    return {
+        "sensors": {
+            name: {"kind": spec.kind, "dtype": spec.dtype, "shape": list(spec.shape), **_encode_camera(spec.camera)}
+            for name, spec in task.sensors.items()
+        },
+        "actions": {name: _encode_action_spec(spec) for name, spec in task.actions.items()},
     }
 
 

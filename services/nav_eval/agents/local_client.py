@@ -271,6 +271,7 @@ def _describe(agent: Any) -> AgentDescription:  # noqa: ANN401
         max_actions=check_count(said.max_actions, what="max_actions", most=1 << 16),
         wants_between=bool(said.wants_between),
         metadata=dict(said.metadata),
+        rig=str(getattr(said, "rig", "")),
     )
 
 

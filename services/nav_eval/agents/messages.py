@@ -73,6 +73,7 @@ class TaskInterface:
     success_metres: float = 0.0  #: a success is a stop closer than this; 0 means not told
     control_rate_hz: float = 0.0  #: actions per simulated second; 0: they take no time
     body: BodySpec | None = None  #: tasks without motion have none
+    rigs: "Mapping[str, TaskInterface]" = field(default_factory=dict)  #: what an agent may choose instead, by name
 
     def only(self, names: frozenset[str]) -> "TaskInterface":
         """The same task with these sensors alone."""
@@ -107,6 +108,21 @@ class AgentDescription:
     repeats_replies: bool = False  #: asking again with the same sequence number is safe
     shared_memory: bool = False  #: it has proved that it sees the memory that we offered
     metadata: Mapping[str, str] = field(default_factory=dict)
+    rig: str = ""  #: which of the task's rigs it chose; empty: the first, or there are none
+
+    def to_record(self) -> dict[str, str]:
+        """What a run keeps about its agent; the rig is what was played, whatever the agent calls itself."""
+        about = {key: value for key, value in self.metadata.items() if key != "rig"}
+        return {"name": self.name, "version": self.version, **about, **({"rig": self.rig} if self.rig else {})}
+
+    def choose_rig(self, task: TaskInterface) -> "tuple[AgentDescription, TaskInterface]":
+        """The description with the rig that is played, and the task as it is with that."""
+        if not task.rigs:
+            return replace(self, rig=""), task
+        rig = self.rig or next(iter(task.rigs))
+        if rig not in task.rigs:
+            raise ProtocolError(f"Describe asks for the rig {shorten(rig)!r}; this task has: {', '.join(task.rigs)}.")
+        return replace(self, rig=rig), task.rigs[rig]
 
     def keep_wanted(self, task: TaskInterface) -> TaskInterface:
         """The task with the sensors that this agent wants to see."""

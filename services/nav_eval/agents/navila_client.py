@@ -41,14 +41,16 @@ class NavilaClient(AdapterClient):
     """`navila://host:54321?camera=rgb&episodes=4`."""
 
     model = "navila"
+    rig = "navila"
     port = 54321
-    options = ("camera", "episodes")
+    options = ("rig", "camera", "episodes")
 
     def _probe(self, seconds: float) -> None:
         address = (self._address.host, self._address.port)
         name_connection_failures(lambda: socket.create_connection(address, timeout=seconds).close())
 
     def _describe(self, task: TaskInterface) -> AgentDescription:
+        task = self._choose_rig(task)
         _check_motion(task)
         self._camera = choose_camera(task, "rgb", wanted=self._address.options.get("camera"))
         self._wait_until_served()

@@ -43,8 +43,9 @@ class OmniNavClient(AdapterClient):
     """`omninav://host:8000?camera=rgb&horizon=4`."""
 
     model = "omninav"
+    rig = ""
     port = 8000
-    options = ("camera", "horizon")
+    options = ("rig", "camera", "horizon")
 
     def _probe(self, seconds: float) -> None:
         connection = self._connect()
@@ -56,6 +57,7 @@ class OmniNavClient(AdapterClient):
             raise ConnectionLost(f"The policy says that it is not ready (status {status}).")
 
     def _describe(self, task: TaskInterface) -> AgentDescription:
+        task = self._choose_rig(task)
         self._camera = choose_camera(task, "rgb", wanted=self._address.options.get("camera"))
         self._wait_until_served()
         return self._make_description([self._camera])

@@ -80,6 +80,7 @@ def decode_description(reply: pb.DescribeReply, *, proof: bytes | None) -> Agent
         repeats_replies=reply.repeats_replies,
         shared_memory=proof is not None and reply.shared_memory_proof == proof,
         metadata=_decode_metadata(reply.metadata),
+        rig=reply.rig,
     )
 
 
@@ -108,11 +109,8 @@ def encode_episode(episode: PublicEpisode) -> pb.EpisodeInfo:
 def encode_task(task: TaskInterface, settings: ClientSettings) -> pb.Task:
     return pb.Task(
         name=task.name,
-        sensors=[
-            pb.Sensor(name=name, kind=spec.kind, dtype=spec.dtype, shape=spec.shape, camera=_encode_camera(spec.camera))
-            for name, spec in task.sensors.items()
-        ],
-        actions=[_encode_action_spec(name, spec) for name, spec in task.actions.items()],
+        sensors=_encode_sensors(task),
+        actions=_encode_action_specs(task),
         max_steps=task.max_steps,
         reset_seconds=settings.reset_timeout,
         action_seconds=settings.action_timeout,
@@ -121,7 +119,22 @@ def encode_task(task: TaskInterface, settings: ClientSettings) -> pb.Task:
         stop_meaning=_STOP_MEANINGS[task.stop_meaning],
         success_metres=task.success_metres,
         body=None if task.body is None else pb.Body(**asdict(task.body)),
+        rigs=[
+            pb.Rig(name=name, sensors=_encode_sensors(rig), actions=_encode_action_specs(rig))
+            for name, rig in task.rigs.items()
+        ],
     )
+
+
+def _encode_sensors(task: TaskInterface) -> list[pb.Sensor]:
+    return [
+        pb.Sensor(name=name, kind=spec.kind, dtype=spec.dtype, shape=spec.shape, camera=_encode_camera(spec.camera))
+        for name, spec in task.sensors.items()
+    ]
+
+
+def _encode_action_specs(task: TaskInterface) -> list[pb.ActionSpec]:
+    return [_encode_action_spec(name, spec) for name, spec in task.actions.items()]
 
 
 def _encode_action_spec(name: str, spec: ActionSpec) -> pb.ActionSpec:

@@ -37,8 +37,9 @@ class StreamVlnClient(AdapterClient):
     """`streamvln://host:5801?camera=rgb&channels=bgr&instruction=1`."""
 
     model = "streamvln"
+    rig = "streamvln"
     port = 5801
-    options: ClassVar[tuple[str, ...]] = ("camera", "channels", "instruction")
+    options: ClassVar[tuple[str, ...]] = ("rig", "camera", "channels", "instruction")
 
     def _probe(self, seconds: float) -> None:
         connection = self._connect()
@@ -50,6 +51,7 @@ class StreamVlnClient(AdapterClient):
             connection.close()
 
     def _describe(self, task: TaskInterface) -> AgentDescription:
+        task = task if not task.rigs else self._choose_rig(task)
         self._camera = choose_camera(task, "rgb", wanted=self._address.options.get("camera"))
         self._channels = get_channels(self._address.options)
         self._wait_until_served()

@@ -10,6 +10,7 @@ from nav_eval.config.schema import (
     ConfigModel,
     DRConfig,
     ObjectConfig,
+    RigConfig,
     RobotConfig,
     ScenarioConfig,
     SimulatorConfig,
@@ -44,7 +45,7 @@ KINDS: dict[str, ConfigKind] = {
             keys=("benchmark",),
             folder="benchmarks",
             model=BenchmarkConfig,
-            references={"task": "task", "scenario_config": "scenario", "simulator": "simulator"},
+            references={"task": "task", "scenario_config": "scenario", "simulator": "simulator", "rigs": "rig"},
         ),
         ConfigKind(name="task", keys=("task",), folder="tasks", model=TaskConfig),
         ConfigKind(
@@ -57,6 +58,7 @@ KINDS: dict[str, ConfigKind] = {
         ConfigKind(name="simulator", keys=("simulator",), folder="simulator", model=SimulatorConfig),
         ConfigKind(name="competition", keys=("competition",), folder="competitions", model=CompetitionConfig),
         ConfigKind(name="robot", keys=("robot_config",), folder="scenarios/robots", model=RobotConfig),
+        ConfigKind(name="rig", keys=("rig_config",), folder="scenarios/rigs", model=RigConfig),
         ConfigKind(name="objects", keys=("object_config",), folder="scenarios/objects", model=ObjectsConfig),
         ConfigKind(
             name="randomization", keys=("domain_randomization",), folder="scenarios/randomization", model=DRConfig

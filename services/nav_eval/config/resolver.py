@@ -184,7 +184,7 @@ class Resolver:
             if isinstance(entry, str):
                 part = self._resolve_reference(target, entry, layer=layer, path=(key, index), near=near)
                 entries += _split_objects(part) if target.name == "objects" else [part]
-            elif isinstance(entry, dict) and target.name == "robot":
+            elif isinstance(entry, dict) and target.name in ("robot", "rig"):
                 entries.append(self.inherit(target, get_sub_layer(layer, key, index), near=near, source=source))
             elif isinstance(entry, dict):
                 entries.append(get_sub_layer(layer, key, index))

@@ -61,6 +61,7 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
 def make_manifest(
     benchmark: BenchmarkConfig, episodes: TaskDataset, *, agent: dict[str, str], run_seed: int = 0
 ) -> RunManifest:
+    benchmark = benchmark.with_rig(agent.get("rig"))
     return RunManifest(
         format=FORMAT,
         benchmark=benchmark.name,

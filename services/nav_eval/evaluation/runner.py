@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent import futures
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -47,7 +47,8 @@ class ConcurrentExecutor:
     """Plays episodes against one agent, several at once where both sides allow it."""
 
     def __init__(self, setup: SimulatorSetup, client: AgentClient, description: AgentDescription) -> None:
-        self._setup = setup
+        self._offered = setup.benchmark
+        self._setup = replace(setup, benchmark=setup.benchmark.with_rig(description.rig))
         self._client = client
         self._description = description
         self._emitting = threading.Lock()
@@ -70,8 +71,9 @@ class ConcurrentExecutor:
 
     def _describe_task(self, robot: str | None) -> TaskInterface:
         """The task for one robot: others may carry their cameras elsewhere."""
-        interface = make_task_interface(self._setup.benchmark, robot=robot)
-        return self._description.keep_wanted(interface)
+        interface = make_task_interface(self._offered, robot=robot)
+        _, task = self._description.choose_rig(interface)
+        return self._description.keep_wanted(task)
 
     def _play_in_thread(self, next_episode: NextEpisode, emit: Emit) -> None:
         benchmark = self._setup.benchmark
@@ -340,4 +342,4 @@ def _explain_write_errors(folder: Path) -> Iterator[None]:
 
 
 def _describe_agent(description: AgentDescription) -> dict[str, str]:
-    return {"name": description.name, "version": description.version, **description.metadata}
+    return description.to_record()

@@ -83,7 +83,7 @@ class Shard:
         return result.cause in _MAYBE_GONE and client.health_check() is AgentHealth.UNREACHABLE
 
     def _ready(self, description: AgentDescription, episodes: TaskDataset, *, at_once: int) -> Ready:
-        about = {**description.metadata, "name": description.name, "version": description.version}
+        about = description.to_record()
         manifest = make_manifest(self._benchmark, episodes, agent=about, run_seed=self._order.run_seed)
         seconds = time.monotonic() - self._began
         return Ready(agent=about, at_once=at_once, seconds=seconds, digests=manifest.digests)

@@ -1,6 +1,7 @@
 """What a benchmark offers to agents, in the words of the protocol: geometry of cameras and motion included."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from nav_eval.agents.messages import ANSWER, ActionSpec, BodySpec, MotionSpec, StopMeaning, TaskInterface
 from nav_eval.config.schema import ActionConfig, BenchmarkConfig, TaskConfig
@@ -9,7 +10,15 @@ from nav_eval.tasks import TASKS
 
 
 def make_task_interface(benchmark: BenchmarkConfig, *, robot: str | None = None) -> TaskInterface:
-    """The task as an agent is told about it; cameras and body are those of `robot`, or of the first one."""
+    """The task as an agent is told about it; cameras and body are those of `robot`, or of the first one.
+
+    Where there are rigs to choose among, it is the first one's, with all of them beside it.
+    """
+    rigs = {rig.name: _make_interface(benchmark.with_rig(rig.name), robot) for rig in benchmark.rigs}
+    return replace(next(iter(rigs.values())), rigs=rigs) if rigs else _make_interface(benchmark, robot)
+
+
+def _make_interface(benchmark: BenchmarkConfig, robot: str | None) -> TaskInterface:
     task, moves = benchmark.task, TASKS.get(benchmark.task.type).uses_motion
     velocity = task.action(VELOCITY_CONTROL)
     return TaskInterface(

@@ -10,6 +10,7 @@ from nav_eval.config.schema.benchmark import (
     SimulatorConfig,
 )
 from nav_eval.config.schema.competition import CompetitionConfig, RankingConfig
+from nav_eval.config.schema.rig import RigConfig
 from nav_eval.config.schema.scenario import (
     DRConfig,
     LightConfig,
@@ -43,6 +44,7 @@ __all__ = [
     "PrimitiveCylinderCfg",
     "PrimitiveSphereCfg",
     "RankingConfig",
+    "RigConfig",
     "RobotConfig",
     "ScenarioConfig",
     "ScoringConfig",

@@ -5,8 +5,9 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
+from nav_eval.config.schema.rig import RigConfig
 from nav_eval.config.schema.scenario import RobotConfig, ScenarioConfig
 from nav_eval.config.schema.task import TaskConfig
 from nav_eval.config_model import (
@@ -21,9 +22,11 @@ from nav_eval.config_model import (
     Seed,
     Text,
     Vec3,
+    check_unique,
     make_refusal,
     require_registered,
 )
+from nav_eval.errors import UnknownName
 from nav_eval.sensors import Sensor
 
 #: The format that a dataset of a type comes in when nobody says.
@@ -352,9 +355,18 @@ class BenchmarkConfig(ConfigModel):
     agent_service: AgentServiceConfig | None = None
     """The agent to call, unless the command line names one."""
     output: Annotated[OutputConfig, Field(default_factory=OutputConfig)]
+    rigs: tuple[RigConfig, ...] = ()
+    """Cameras and motion that an agent may choose among, by names in `configs/scenarios/rigs/` or in full; the first
+    when it does not choose. Without rigs the task's own sensors and actions count."""
+
+    @model_serializer(mode="wrap")
+    def _leave_out_what_nobody_said(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A benchmark without rigs has the digest that it had before there were any."""
+        return {key: value for key, value in dump(self).items() if key != "rigs" or value}
 
     @model_validator(mode="after")
     def _check(self) -> "BenchmarkConfig":
+        check_unique((rig.name for rig in self.rigs), what="rig")
         if self.dataset.type != self.task.type:
             raise make_refusal(
                 f"runs the task {self.task.type!r} on a dataset of type {self.dataset.type!r}; they must be the same"
@@ -365,6 +377,17 @@ class BenchmarkConfig(ConfigModel):
     def is_template(self) -> bool:
         """Whether a child must still say where the episodes are."""
         return self.dataset.data_path is None
+
+    def with_rig(self, name: str | None = None) -> "BenchmarkConfig":
+        """The benchmark as it is played with one of its rigs, the first if none is named; itself where it has none."""
+        if not self.rigs:
+            return self
+        by_name = {rig.name: rig for rig in self.rigs}
+        if name and name not in by_name:
+            raise UnknownName(f"There is no rig {name!r}; the benchmark has {', '.join(by_name)}.")
+        rig = by_name[name] if name else self.rigs[0]
+        task, scenario = rig.apply_to_task(self.task), rig.apply_to_scenario(self.scenario_config)
+        return self.model_copy(update={"task": task, "scenario_config": scenario, "rigs": (rig,)})
 
     def robot(self, name: str | None = None) -> RobotConfig:
         """The robot that walks an episode which asks for `name`; an episode may also leave it open."""
