@@ -27,10 +27,13 @@ from nav_eval.scene.navigation.islands import Island, IslandVerdict
 from nav_eval.scene.navigation.movement import Graph, make_graph
 from nav_eval.scene.navigation.surface import (
     ABSENT,
+    ANY_ISLAND,
     Surface,
     draw_point,
     find_nearest,
+    find_nearest_in_box,
     find_quads,
+    find_quads_near,
     get_height,
     get_island,
     locate,
@@ -40,6 +43,9 @@ from nav_eval.scene.navigation.tiles import COLUMNS, Tiling
 
 #: as Habitat searches: this far sideways, and this far in all
 SNAP_REACH, SNAP_FARTHEST = 2.0, 4.5
+
+#: half extents of the box that Habitat snaps within: sideways, and up or down
+HABITAT_BOX = (2.0, 4.0)
 
 #: `is_navigable` forgives this much, as Habitat does
 HEIGHT_ERROR, SIDEWAYS_ERROR = 0.5, 0.01
@@ -130,6 +136,16 @@ class NavigationMesh:
         found, x, y, z = find_nearest(self.surface, wanted, SNAP_REACH, SNAP_FARTHEST)
         return self._put_on_surface((x, y, z)) if found else None
 
+    def snap_within_box(
+        self, point: Vec3, *, island: int | None = None, box: tuple[float, float] = HABITAT_BOX
+    ) -> Vec3 | None:
+        """The place that Habitat snaps to: nearest within a box, floors above and below alike; None without one."""
+        wanted = _to_floats(point)
+        found, x, y, z = find_nearest_in_box(
+            self.surface, wanted, box, self.shape.max_climb, ANY_ISLAND if island is None else island
+        )
+        return (x, y, z) if found else None
+
     def island(self, point: Vec3) -> int | None:
         place = self._find_standing_place(_to_floats(point))
         if place is None:
@@ -168,14 +184,38 @@ class NavigationMesh:
 
     def random_navigable_point(self, seed: Seed, *, island: int | None = None) -> Vec3:
         """Drawn from the ground unless another island is named."""
-        indices = [part.index for part in self.islands if part.index is not None]
         wanted = 0 if island is None else island
-        if wanted not in indices:
-            raise NavigationMeshError(f"There is no island {wanted}; this mesh has {len(indices)}.")
-        if wanted not in self._quads:
-            self._quads[wanted] = find_quads(self.surface, wanted)
-        drawn = draw_point(self.surface, self._quads[wanted], np.random.default_rng(seed), wanted)
+        drawn = draw_point(self.surface, self._find_quads(wanted), np.random.default_rng(seed), wanted)
         return self._put_on_surface(drawn) or drawn
+
+    def draw_point_anywhere(self, seed: Seed) -> Vec3:
+        """Drawn uniformly by area from all islands together."""
+        drawn = draw_point(self.surface, self._find_quads(ANY_ISLAND), np.random.default_rng(seed), ANY_ISLAND)
+        return self._put_on_surface(drawn) or drawn
+
+    def draw_point_near(
+        self, centre: Vec3, radius: float, seed: Seed, *, island: int | None = None, tries: int = 100
+    ) -> Vec3 | None:
+        """Drawn from what lies within a sphere; None when none of the tries hit it."""
+        rng, middle = np.random.default_rng(seed), _to_floats(centre)
+        wanted = ANY_ISLAND if island is None else island
+        quads = find_quads_near(self.surface, self._find_quads(wanted), middle, float(radius))
+        for _ in range(tries if len(quads) else 0):
+            try:
+                drawn = draw_point(self.surface, quads, rng, wanted, tries=1)
+            except NavigationMeshError:
+                continue
+            if math.dist(drawn, middle) <= radius:
+                return self._put_on_surface(drawn) or drawn
+        return None
+
+    def _find_quads(self, island: int) -> NDArray[np.int64]:
+        indices = [part.index for part in self.islands if part.index is not None]
+        if island != ANY_ISLAND and island not in indices:
+            raise NavigationMeshError(f"There is no island {island}; this mesh has {len(indices)}.")
+        if island not in self._quads:
+            self._quads[island] = find_quads(self.surface, island)
+        return self._quads[island]
 
     def node_position(self, node: int) -> Vec3:
         surface = self.surface

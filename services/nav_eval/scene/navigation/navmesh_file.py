@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nav_eval.errors import NavigationMeshError
+from nav_eval.records.geometry import Vec3
 from nav_eval.scene.navigation.ground import AgentShape
+from nav_eval.scene.navigation.recast_settings import RecastSettings, decode_recast_settings
 
 MAX_FILE = 1 << 29
 SET_MAGIC, TILE_MAGIC, TILE_VERSION = b"TESM", b"VAND", 7
 
-_SETTINGS = struct.Struct("<13f4?")
 _SETTINGS_SIZES = {1: (0,), 2: (56, 80)}  #: by version: today's, and one that ended in the bounds of the area
 
 
@@ -35,7 +36,7 @@ _ENVELOPES = (_Envelope(struct.Struct("<Ii"), 12), _Envelope(struct.Struct("<Qi4
 _WALKABLE, _OFF_MESH, _PORTAL = 0x01, 1, 0x8000
 _LEAST_AREA = 1e-5  #: m²; Habitat disables smaller polygons, so do we
 
-_HEADER = np.dtype(
+HEADER = np.dtype(
     [
         ("magic", "S4"),
         *((name, "<i4") for name in ("version", "x", "y", "layer", "user", "polygons", "vertices", "links")),
@@ -47,10 +48,12 @@ _HEADER = np.dtype(
         ("inverse_cell", "<f4"),
     ]
 )
-_POLYGON = np.dtype(
+POLYGON = np.dtype(
     [("link", "<u4"), ("corners", "<u2", 6), ("across", "<u2", 6), ("flags", "<u2"), ("count", "u1"), ("kind", "u1")]
 )
-_DETAIL = np.dtype([("vertices", "<u4"), ("triangles", "<u4"), ("vertex_count", "u1"), ("count", "u1"), ("pad", "<u2")])
+POLYGON_DETAIL = np.dtype(
+    [("vertices", "<u4"), ("triangles", "<u4"), ("vertex_count", "u1"), ("count", "u1"), ("pad", "<u2")]
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -61,6 +64,8 @@ class DetourMesh:
     borders: NDArray[np.float32]  #: B × 2 × 3, the polygon edges that lead nowhere
     shape: AgentShape  #: the agent that it was built for
     cell_size: float  #: of the voxels that it was built from
+    bounds: tuple[Vec3, Vec3] | None = None  #: lower and upper corner of its tiles
+    settings: RecastSettings | None = None  #: that it was built with, where the file says so
 
 
 def read_detour(path: Path) -> DetourMesh:
@@ -100,8 +105,10 @@ def _parse(data: bytes) -> DetourMesh:
     present = {(int(tile.header["x"]), int(tile.header["y"])) for tile in tiles}
     first = tiles[0].header
     cell_size = 1.0 / float(first["inverse_cell"]) if first["inverse_cell"] > 0 else 0.05
-    if version == 2:
-        cell, _, height, radius, climb, slope = _SETTINGS.unpack_from(data, 40)[:6]
+    settings = decode_recast_settings(data, 40) if version == 2 else None
+    if settings is not None:
+        cell, slope = settings.cell_size, settings.agent_max_slope
+        height, radius, climb = settings.agent_height, settings.agent_radius, settings.agent_max_climb
     else:
         cell, slope = cell_size, 45.0
         height, radius, climb = (float(first[name]) for name in ("height", "radius", "climb"))
@@ -110,7 +117,15 @@ def _parse(data: bytes) -> DetourMesh:
         borders=np.concatenate([tile.borders(present) for tile in tiles]),
         shape=_clamp_shape(radius=radius, height=height, climb=climb, slope=slope, cell=cell),
         cell_size=float(np.clip(cell_size, 0.01, 1.0)),
+        bounds=_find_bounds([tile.header for tile in tiles]),
+        settings=settings,
     )
+
+
+def _find_bounds(headers: list[Any]) -> tuple[Vec3, Vec3]:
+    lower = np.min([header["lower"] for header in headers], axis=0).tolist()
+    upper = np.max([header["upper"] for header in headers], axis=0).tolist()
+    return (lower[0], lower[1], lower[2]), (upper[0], upper[1], upper[2])
 
 
 def _find_first_tile(data: bytes, version: int) -> tuple[int, _Envelope]:
@@ -157,13 +172,13 @@ class _Tile:
     def __init__(self, block: bytes, link_size: int) -> None:
         self._block = block
         self._at = 0
-        self.header = self._take(_HEADER, 1)[0]
+        self.header = self._take(HEADER, 1)[0]
         if self.header["magic"] != TILE_MAGIC or self.header["version"] != TILE_VERSION:
             _refuse(f"a tile is not of Detour version {TILE_VERSION}")
         self._vertices = self._take_points(self.header["vertices"])
-        self._polygons = self._take(_POLYGON, self.header["polygons"])
+        self._polygons = self._take(POLYGON, self.header["polygons"])
         self._skip(link_size, self.header["links"])
-        self._details = self._take(_DETAIL, self.header["details"])
+        self._details = self._take(POLYGON_DETAIL, self.header["details"])
         self._detail_vertices = self._take_points(self.header["detail_vertices"])
         self._detail_triangles = self._take(np.dtype(("u1", 4)), self.header["detail_triangles"])
         self._check()

@@ -279,26 +279,97 @@ def find_nearest(
     return True, x, get_height(surface, best[1], best[2], best[3]), z
 
 
+@compile_kernel
+def _search_column_in_box(
+    surface: Surface,
+    place: tuple[float, float, float],
+    column: int,
+    wanted: tuple[float, float, float, int],
+    best: tuple[float, int, float, float],
+    corners: NDArray[np.float64],
+) -> tuple[float, int, float, float]:
+    """Improve (distance, quad, u, v) with the quads of one column; `wanted` is sideways, upright, climb, island."""
+    (u, v, y), spacing = place, surface.tiling.spacing
+    for quad in range(surface.first[column], surface.first[column + 1]):
+        if surface.quads[quad] == ABSENT:
+            continue
+        on_u, on_v = _find_nearest_in_quad(surface, quad, u, v, corners)
+        off_u, off_v = abs(on_u - u) * spacing, abs(on_v - v) * spacing
+        rise = abs(get_height(surface, quad, on_u, on_v) - y)
+        if max(off_u, off_v) > wanted[0] or rise > wanted[1]:
+            continue
+        if off_u == 0.0 and off_v == 0.0:
+            rise = max(0.0, rise - wanted[2])
+        distance = math.sqrt(off_u * off_u + off_v * off_v + rise * rise)
+        if distance < best[0] and (wanted[3] < 0 or get_island(surface, quad, on_u, on_v) == wanted[3]):
+            best = (distance, quad, on_u, on_v)
+    return best
+
+
+@compile_kernel
+def find_nearest_in_box(
+    surface: Surface, point: tuple[float, float, float], box: tuple[float, float], climb: float, island: int
+) -> tuple[bool, float, float, float]:
+    """(found, x, y, z): the nearest place within box[0] metres along x and z and box[1] along y, as Detour chooses.
+
+    Straight above or below the region, the first `climb` metres of height count nothing. A negative island is any.
+    """
+    u, v = to_lattice(surface, point[0], point[2])
+    if not (abs(u) < 1e9 and abs(v) < 1e9 and abs(point[1]) < 1e9):
+        return False, 0.0, 0.0, 0.0
+    corners, spacing = np.empty((4, 2)), surface.tiling.spacing
+    i, j = math.floor(u), math.floor(v)
+    best, wanted = (math.inf, -1, 0.0, 0.0), (box[0], box[1], climb, island)
+    for ring in range(math.ceil(box[0] / spacing) + 2):
+        if best[0] < (ring - 1) * spacing:
+            break
+        for across in range(-ring, ring + 1):
+            edge = abs(across) == ring
+            for down in range(-ring, ring + 1, 1 if edge else max(1, 2 * ring)):
+                column = get_column(surface.tiling, i + across, j + down)
+                if column >= 0:
+                    best = _search_column_in_box(surface, (u, v, point[1]), column, wanted, best, corners)
+    if best[1] < 0:
+        return False, 0.0, 0.0, 0.0
+    x, z = to_world(surface, best[2], best[3])
+    if best[2] == u and best[3] == v:  # where it was, to the bit
+        x, z = point[0], point[2]
+    return True, x, get_height(surface, best[1], best[2], best[3]), z
+
+
 MAX_DRAWS = 10_000
+ANY_ISLAND = -1
 
 
-def draw_point(surface: Surface, quads: NDArray[np.int64], rng: np.random.Generator, island: int) -> Vec3:
-    """A place of the island, whose quads are given."""
-    for _ in range(MAX_DRAWS):
+def draw_point(
+    surface: Surface, quads: NDArray[np.int64], rng: np.random.Generator, island: int, *, tries: int = MAX_DRAWS
+) -> Vec3:
+    """A place of the island, whose quads are given; of any island if it is ANY_ISLAND."""
+    for _ in range(tries):
         quad = int(quads[int(rng.random() * len(quads))])
         a, b = float(rng.random()), float(rng.random())
         if blend(get_corners(surface.margin, surface.links, quad), a, b) < INSIDE:
             continue
         u, v = float(surface.i[quad]) + a, float(surface.j[quad]) + b
-        if get_island(surface, quad, u, v) == island:
+        if island == ANY_ISLAND or get_island(surface, quad, u, v) == island:
             x, z = to_world(surface, u, v)
             return (x, get_height(surface, quad, u, v), z)
     raise NavigationMeshError(f"Island {island} is too small to draw a point from; ask for another one.")
 
 
+def find_quads_near(surface: Surface, quads: NDArray[np.int64], centre: Vec3, radius: float) -> NDArray[np.int64]:
+    """Those of some quads that may have a place within a radius."""
+    spacing, reach = surface.tiling.spacing, radius + surface.tiling.spacing
+    off_x = (surface.i[quads] + 1.0) * spacing - centre[0]
+    off_z = (surface.j[quads] + 1.0) * spacing - centre[2]
+    return quads[(abs(off_x) <= reach) & (abs(off_z) <= reach) & (off_x * off_x + off_z * off_z <= 2.0 * reach * reach)]
+
+
 def find_quads(surface: Surface, island: int) -> NDArray[np.int64]:
-    """Quads with a corner on the island."""
+    """Quads with a corner on the island; all there are if it is ANY_ISLAND."""
     present = np.flatnonzero(surface.quads != ABSENT)
+    if island == ANY_ISLAND:
+        return present
     east, south = surface.links[present, EAST], surface.links[present, SOUTH]
     corners_of_quads = np.stack([present, east, south, surface.links[east, SOUTH]])
     on_island: NDArray[np.bool_] = (surface.island[corners_of_quads] == island).any(axis=0)

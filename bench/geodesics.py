@@ -1,0 +1,145 @@
+"""Geodesic distances against Recast and Detour, as Habitat uses them: npm's `recast-navigation` is the judge.
+
+The same triangles, the same settings: Recast builds its mesh in cells, ours is built for the agent that Recast's
+rounding makes. Pairs are drawn from our mesh and kept if both meshes have both places within `NEAR` metres.
+"""
+
+import json
+import math
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nav_eval.records.geometry import Vec3
+from nav_eval.scene.navigation import Geometry, build_navigation
+from nav_eval.scene.navigation.mesh import NavigationMesh
+from nav_eval.scene.navigation.recast_settings import RecastSettings, count_cells, make_rounded_shape
+
+SCRIPT = Path(__file__).resolve().parent / "peers" / "detour.mjs"
+SCENES = Path(__file__).resolve().parents[2] / "shared/data/scenes"
+LIBRARY = "recast-navigation@0.43.1"
+PAIRS = 300
+NEAR = 0.02  #: metres sideways that Detour may move a place; beyond, the two meshes differ there
+SHORTEST = 1.0  #: metres; a few centimetres are many percent of a shorter way
+HOUSES = ((100, "flat_2"), (101, "flat_1"), (102, "duplex_3"))
+FILES = ("small_house", "apartment", "hospital_two_floors")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Distances of the same pairs."""
+
+    pairs: NDArray[np.float64]  #: N × 6
+    ours: NDArray[np.float64]
+    theirs: NDArray[np.float64]
+
+    @property
+    def percent(self) -> NDArray[np.float64]:
+        """How much longer ours is."""
+        return 100.0 * (self.ours - self.theirs) / self.theirs
+
+
+def run() -> dict[str, object]:
+    figures: dict[str, object] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        install_library(Path(folder))
+        for name, scene in _list_scenes():
+            found = compare_distances(scene, RecastSettings(), library=Path(folder), pairs=PAIRS)
+            off = np.abs(found.percent)
+            figures |= {
+                f"{name}_pairs": len(off),
+                f"{name}_mean_percent": float(off.mean()),
+                f"{name}_max_percent": float(off.max()),
+                f"{name}_above_3_percent": int((off > 3.0).sum()),
+            }
+    means = [value for key, value in figures.items() if key.endswith("mean_percent")]
+    return figures | {"mean_percent": float(np.mean(means))}  # type: ignore[arg-type]
+
+
+def install_library(folder: Path) -> None:
+    """Get Recast and Detour from npm; raises FileNotFoundError or CalledProcessError where that is impossible."""
+    npm = shutil.which("npm")
+    if npm is None or shutil.which("node") is None:
+        raise FileNotFoundError("there is no npm, or no node")
+    command = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(folder), LIBRARY]
+    subprocess.run(command, check=True, capture_output=True, timeout=300)
+
+
+def ask_detour(job: dict[str, object], *, library: Path) -> dict[str, list[object]]:
+    """What `peers/detour.mjs` answers to a job."""
+    command = ["node", str(SCRIPT), str(library)]
+    done = subprocess.run(command, input=json.dumps(job), capture_output=True, text=True, check=True, timeout=600)
+    answer: dict[str, list[object]] = json.loads(done.stdout)
+    return answer
+
+
+def make_recast_config(settings: RecastSettings) -> dict[str, object]:
+    """The settings in cells, as Habitat computes them; the generator of the library squares and multiplies the rest."""
+    cell, layer = settings.cell_size, settings.cell_height
+    return {
+        "cs": cell,
+        "ch": layer,
+        "walkableSlopeAngle": settings.agent_max_slope,
+        "walkableHeight": count_cells(settings.agent_height, layer, upwards=True),
+        "walkableClimb": count_cells(settings.agent_max_climb, layer, upwards=False),
+        "walkableRadius": count_cells(settings.agent_radius, cell, upwards=True),
+        "maxEdgeLen": int(settings.edge_max_len / cell),
+        "maxSimplificationError": settings.edge_max_error,
+        "minRegionArea": settings.region_min_size,
+        "mergeRegionArea": settings.region_merge_size,
+        "maxVertsPerPoly": int(settings.verts_per_poly),
+        "detailSampleDist": settings.detail_sample_dist,
+        "detailSampleMaxError": settings.detail_sample_max_error,
+    }
+
+
+def compare_distances(scene: Geometry, settings: RecastSettings, *, library: Path, pairs: int) -> Comparison:
+    """Distances of pairs that both meshes have, more than `SHORTEST` apart."""
+    mesh = build_navigation(scene, make_rounded_shape(settings))
+    drawn = _draw_pairs(mesh, 4 * pairs)
+    with tempfile.TemporaryDirectory() as folder:
+        positions, indices = Path(folder) / "positions", Path(folder) / "indices"
+        positions.write_bytes(np.ascontiguousarray(scene.positions, dtype="<f4").tobytes())
+        indices.write_bytes(np.ascontiguousarray(scene.triangles, dtype="<u4").tobytes())
+        answer = ask_detour(
+            {
+                "positions": str(positions),
+                "indices": str(indices),
+                "config": make_recast_config(settings),
+                "pairs": [[*start, *end] for start, end in drawn],
+            },
+            library=library,
+        )
+    rows = [
+        (*start, *end, mesh.geodesic_distance(start, end), metres)
+        for (start, end), metres, snapped in zip(drawn, answer["distances"], answer["snapped"], strict=True)
+        if isinstance(metres, float) and metres > SHORTEST and _is_near((*start, *end), snapped)
+    ][:pairs]
+    table = np.array(rows, dtype=np.float64).reshape(-1, 8)
+    return Comparison(pairs=table[:, :6], ours=table[:, 6], theirs=table[:, 7])
+
+
+def _draw_pairs(mesh: NavigationMesh, count: int) -> list[tuple[Vec3, Vec3]]:
+    points = [mesh.random_navigable_point(seed) for seed in range(2 * count)]
+    return list(zip(points[::2], points[1::2], strict=True))
+
+
+def _is_near(pair: tuple[float, ...], snapped: object) -> bool:
+    assert isinstance(snapped, list)
+    sideways = (math.hypot(pair[k] - snapped[k], pair[k + 2] - snapped[k + 2]) for k in (0, 3))
+    return all(off <= NEAR for off in sideways) and all(abs(pair[k] - snapped[k]) < 0.5 for k in (1, 4))
+
+
+def _list_scenes() -> list[tuple[str, Geometry]]:
+    from nav_eval.scene.formats import read_scene
+    from nav_eval_worlds.houses import generate_house
+
+    houses: list[tuple[str, Geometry]] = [
+        (f"house_{seed}", generate_house(seed, template=template).scene) for seed, template in HOUSES
+    ]
+    return houses + [(name, read_scene(SCENES / f"{name}.glb")) for name in FILES if (SCENES / f"{name}.glb").exists()]
