@@ -168,11 +168,24 @@ def _run_login(arguments: argparse.Namespace) -> int:
     from nav_eval_sdk import http_client
     from nav_eval_sdk.client import ChallengeClient
 
-    token = arguments.token or getpass.getpass("Token: ")
+    token = arguments.token or _ask_for_token()
     team = ChallengeClient(arguments.server, token).who_am_i()
     file = http_client.save_token(arguments.server.rstrip("/"), token)
     print(f"Logged in as {team.get('team') or team.get('name')}; the token is in {file}.")
     return 0
+
+
+def _ask_for_token() -> str:
+    """Typed where there is a terminal, else the first line of the input."""
+    if sys.stdin is not None and sys.stdin.isatty():
+        return getpass.getpass("Token: ")
+    token = "" if sys.stdin is None else sys.stdin.readline().strip()
+    if not token:
+        raise SdkError(
+            "There is no terminal to ask for the token; give --token, or the token on the input: "
+            "nav-eval-sdk login SERVER < token.txt. The server's page of your account makes tokens."
+        )
+    return token
 
 
 def _run_submit(arguments: argparse.Namespace) -> int:

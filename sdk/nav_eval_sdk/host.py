@@ -257,11 +257,16 @@ def _run_jobs(agent: Agent, jobs: Sequence[_Job]) -> None:
 
 def _ask(agent: Agent, observations: list[Observation]) -> list[tuple[Action, ...]]:
     if len(observations) == 1 and _has_own(agent, "act"):
-        return [parse_answer(agent.act(observations[0]))]
+        return [parse_answer(agent.act(observations[0]), _list_actions(observations[0]))]
     answers = agent.act_batch(observations)
     if len(answers) != len(observations):
         raise BadAnswer(f"act_batch got {len(observations)} observations and returned {len(answers)} answers.")
-    return [parse_answer(answer) for answer in answers]
+    return [parse_answer(answer, _list_actions(seen)) for answer, seen in zip(answers, observations)]
+
+
+def _list_actions(observation: Observation) -> tuple[str, ...]:
+    """The names that the task has, as far as it says."""
+    return tuple(observation.episode.task.actions) if observation.episode is not None else ()
 
 
 def _to_agent_error(error: Exception) -> AgentError:
@@ -273,33 +278,39 @@ def _to_agent_error(error: Exception) -> AgentError:
     return AgentError(f"{type(error).__name__}: {error}{where}", out_of_memory=memory)
 
 
-def parse_answer(answer: object) -> tuple[Action, ...]:
+def parse_answer(answer: object, known: Sequence[str] = ()) -> tuple[Action, ...]:
     """One or several actions; anything else is refused with what would be right."""
     if isinstance(answer, (list, tuple)):
         if not answer:
             raise BadAnswer("act returned an empty list; answer every observation with at least one action.")
-        return tuple(_parse_action(item) for item in answer)
-    return (_parse_action(answer),)
+        return tuple(_parse_action(item, known) for item in answer)
+    return (_parse_action(answer, known),)
 
 
-def _parse_action(item: object) -> Action:
+def _parse_action(item: object, known: Sequence[str]) -> Action:
     if isinstance(item, Action):
         return item
     if isinstance(item, str):
         return Action(item)
     if isinstance(item, Mapping):
-        return _parse_mapping(item)
-    raise BadAnswer(
-        f"act returned {item!r:.200}; return the action's name, such as 'move_forward', an Action, or a list of them."
-    )
+        return _parse_mapping(item, known)
+    raise BadAnswer(f"act returned {item!r:.200}; {_tell_names(known)}; return one, an Action, or a list of them.")
 
 
-def _parse_mapping(item: Mapping[str, Any]) -> Action:
+def _tell_names(known: Sequence[str]) -> str:
+    return f"actions are names: {', '.join(known) or 'such as move_forward'}"
+
+
+def _parse_mapping(item: Mapping[str, Any], known: Sequence[str]) -> Action:
     poses = tuple(_parse_pose(pose) for pose in item.get("poses", ()))
     name = item.get("action", "answer" if poses else None)
     arguments = item.get("action_args") or {}
-    if not isinstance(name, str) or not isinstance(arguments, Mapping):
+    if name is None:
         raise BadAnswer(f"act returned {dict(item)!r:.200}; a mapping needs 'action' and may have 'action_args'.")
+    if not isinstance(name, str):
+        raise BadAnswer(f"act returned {dict(item)!r:.200}; 'action' is {name!r:.50}, but {_tell_names(known)}.")
+    if not isinstance(arguments, Mapping):
+        raise BadAnswer(f"act returned {dict(item)!r:.200}; 'action_args' must map names to numbers.")
     return Action(name, {str(key): float(value) for key, value in arguments.items()}, poses)
 
 

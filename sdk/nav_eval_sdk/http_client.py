@@ -95,7 +95,9 @@ def _explain(error: urllib.error.HTTPError) -> str:
         document = {}
     said = document.get("detail") or document.get("message") if isinstance(document, dict) else None
     text = said if isinstance(said, str) else json.dumps(said) if said else http.client.responses.get(error.code, "")
-    hint = {401: " Log in with `nav-eval-sdk login`.", 403: " Is the token of the right team?"}.get(error.code, "")
+    hint = " Log in with `nav-eval-sdk login`." if error.code == 401 else ""
+    if error.code == 403 and not said:
+        hint = " Is the token of the right team?"  # a server that says why needs no guess
     return f"The server refuses ({error.code}): {text}{hint}"
 
 

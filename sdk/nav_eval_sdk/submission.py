@@ -6,6 +6,7 @@ import hashlib
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 from collections.abc import Iterator
@@ -32,12 +33,24 @@ class ProgressBar:
         self._started = time.monotonic()
         self._drawn = 0.0
         self._shown = self._out.isatty()
+        self._tenth = 0
 
     def update(self, done: float, note: str = "") -> None:
         now = time.monotonic()
-        if self._shown and (now - self._drawn >= PAUSE or done >= self._total):
+        if not self._shown:
+            self._write_line(done, note)
+        elif now - self._drawn >= PAUSE or done >= self._total:
             self._drawn = now
             self._out.write(f"\r{self.line(done, note)}\x1b[K")
+            self._out.flush()
+
+    def _write_line(self, done: float, note: str) -> None:
+        """Into a file: a line for every tenth, without a bar."""
+        tenth = int(10 * done / self._total) if self._total else 10
+        if tenth > self._tenth:
+            self._tenth = tenth
+            amount = f"{done:,.0f} of {self._total:,.0f}{self._unit and ' ' + self._unit}"
+            self._out.write(f"{self._title}: {amount}{note and ', ' + note}\n")
             self._out.flush()
 
     def line(self, done: float, note: str = "") -> str:
@@ -118,8 +131,14 @@ def format_verdict(submission: Submission) -> str:
     if submission.status == "completed":
         scores = document.get("scores") or {}
         return "completed: " + ", ".join(f"{name} {_format_number(value)}" for name, value in scores.items())
-    parts = [submission.status, document.get("cause"), document.get("message"), document.get("advice")]
-    return ": ".join(str(part) for part in parts if part)
+    head = ": ".join(str(part) for part in (submission.status, document.get("cause")) if part)
+    told = " ".join(_end_sentence(str(part)) for part in (document.get("message"), document.get("advice")) if part)
+    return f"{head}: {told}" if told else head
+
+
+def _end_sentence(text: str) -> str:
+    text = text.strip()
+    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _format_number(value: float | None) -> str:
@@ -138,11 +157,22 @@ def _format_canary(data: dict[str, Any]) -> str:
 def open_archive(what: str) -> Iterator[Path]:
     """The archive itself, or the image of that name as one, for as long as it is needed."""
     if Path(what).is_file():
+        check_archive(Path(what))
         yield Path(what)
         return
+    if Path(what).is_dir():
+        raise SdkError(
+            f"{what} is a folder. Build an image of it and submit that by its name; where agents run without Docker, "
+            f"`nav-eval-sdk pack {what} --out image.tar` makes an archive."
+        )
+    if what.endswith(ARCHIVE_SUFFIXES) or what.startswith((".", "/", "~")):
+        raise SdkError(f"There is no file {what}; write one with `docker save --output {Path(what).name} IMAGE`.")
     docker = shutil.which("docker") or shutil.which("podman")
     if docker is None:
-        raise SdkError(f"{what!r} is no file, and there is no docker here to save it as an image.")
+        raise SdkError(
+            f"{what!r} is no file here, so it must be an image, and there is no docker or podman to save it with: "
+            "install one of them, or give the archive that `docker save` wrote elsewhere."
+        )
     with tempfile.TemporaryDirectory(prefix="nav-eval-") as scratch:
         archive = Path(scratch) / "image.tar"
         print(f"Saving {what} …", file=sys.stderr)
@@ -152,6 +182,29 @@ def open_archive(what: str) -> Iterator[Path]:
         if done.returncode:
             raise SdkError(f"docker cannot save {what!r}: {done.stderr.strip()[-500:]}")
         yield archive
+
+
+ARCHIVE_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.xz", ".zip")
+INDEXES = {"manifest.json", "index.json", "oci-layout"}
+
+
+def check_archive(file: Path) -> None:
+    """Refuse what cannot be an image before anything is uploaded; zstd archives are left to the server."""
+    with file.open("rb") as stream:
+        if stream.read(4) == b"\x28\xb5\x2f\xfd":
+            return
+    try:
+        with tarfile.open(file) as archive:
+            names = {name[2:] if name.startswith("./") else name for name in archive.getnames()}
+    except (tarfile.TarError, EOFError, OSError) as error:
+        raise SdkError(
+            f"{file} is no archive of an image ({error}); write it with `docker save --output {file.name}`."
+        ) from error
+    if not INDEXES & names:
+        raise SdkError(
+            f"{file} is an archive without an image in it (no manifest.json): `docker save IMAGE` writes one, "
+            "`docker export` and `tar` of a folder do not."
+        )
 
 
 def hash_archive(file: Path) -> str:

@@ -7,7 +7,7 @@ not touched by it.
 
 import difflib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -70,9 +70,16 @@ class Registry(Generic[T]):
         return self._plugins
 
     def _refusal(self, name: str) -> str:
-        close = difflib.get_close_matches(name, self.names(), n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
+        close = find_close_name(name, self.names())
+        hint = f" Did you mean {close!r}?" if close else ""
         return f"There is no {self.kind} {name!r}.{hint} Known: {', '.join(self.names())}."
+
+
+def find_close_name(name: str, known: Iterable[str]) -> str | None:
+    """The known name that somebody may have meant, whatever its case."""
+    spelled = {each.casefold(): each for each in known}
+    close = difflib.get_close_matches(name.casefold(), spelled, n=1)
+    return spelled[close[0]] if close else None
 
 
 @lru_cache(maxsize=1)

@@ -78,6 +78,12 @@ def create_organiser(
         accounts.grant_organiser(session, user, actor=_make_actor(), competition=where)
         issued = accounts.issue_token(session, user, "from the shell", actor=_make_actor(), scopes=ALL_SCOPES)
     typer.echo(issued.secret)
+    where_to = f"of {competition}" if competition else "of every competition"
+    typer.echo(
+        f"This is {name}'s token as an organiser {where_to}; it is shown once. Log in to the pages with it, "
+        "or use it for the API: `Authorization: Bearer TOKEN`, `nav-eval-sdk login SERVER --token TOKEN`.",
+        err=True,
+    )
 
 
 @admin.command()

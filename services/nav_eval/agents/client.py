@@ -141,6 +141,7 @@ class Watchdog:
                     entry[1]()
 
 
+FAREWELL = 1.0  #: seconds in which an agent that failed is told so
 READING_TIME = 0.5  #: seconds to take a reply that came in time while the evaluator was busy elsewhere
 
 
@@ -205,6 +206,10 @@ class EpisodeSession(ABC):
 
     @abstractmethod
     def _collect(self, seconds: float) -> Sequence[Action]: ...
+
+    def _get_end_seconds(self) -> float:
+        """How long the agent may take to hear the end; one that is stuck in an action gets a moment only."""
+        return min(self._settings.end_timeout, FAREWELL) if self._failure is not None else self._settings.end_timeout
 
     def _seconds_left(self) -> float:
         deadline = min(self._sent_at + self._settings.action_timeout, self._episode_deadline)

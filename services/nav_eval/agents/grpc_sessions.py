@@ -7,6 +7,7 @@ what a gRPC status means for an episode.
 
 import queue
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import grpc
@@ -152,6 +153,10 @@ class GrpcSession(EpisodeSession):
         failure = to_failure(error, doing=doing)
         return (self._exit_probe(PATIENCE) or failure) if isinstance(failure, ConnectionLost) else failure
 
+    def _tell_end(self, request: pb.EndRequest) -> None:
+        with suppress(grpc.RpcError):  # an agent need not implement End
+            self._stub.end(request, timeout=self._get_end_seconds())
+
     def _let_go(self) -> None:
         if self._rings is not None and self._ring is not None:
             self._rings.give_back(self._ring)
@@ -177,12 +182,13 @@ class StreamSession(GrpcSession):
         self._uses_ring = self._ring is not None and reply.shared_memory
 
     def end(self, outcome: EpisodeEnd) -> None:
-        if self._failure is None:
-            try:
-                self._requests.put(pb.EpisodeRequest(end=encode_end_request(outcome, session_id=self.session_id)))
-                self._read("end", self._settings.end_timeout, doing="answering End")
-            except AgentFailure:
-                pass  # the episode is over either way
+        request = encode_end_request(outcome, session_id=self.session_id)
+        if isinstance(self._failure, AgentTimeout):  # the stream was cut when the time was up
+            self._tell_end(request)
+        elif not isinstance(self._failure, ConnectionLost):
+            with suppress(AgentFailure):  # the episode is over either way
+                self._requests.put(pb.EpisodeRequest(end=request))
+                self._read("end", self._get_end_seconds(), doing="answering End")
         self._hang_up()
 
     def _transmit(self, observation: Observation) -> None:
@@ -242,12 +248,8 @@ class UnarySession(GrpcSession):
     def end(self, outcome: EpisodeEnd) -> None:
         if self._pending is not None:
             self._pending.cancel()
-        if self._failure is None:
-            try:
-                request = encode_end_request(outcome, session_id=self.session_id)
-                self._stub.end(request, timeout=self._settings.end_timeout)
-            except grpc.RpcError:
-                pass  # an agent need not implement End
+        if not isinstance(self._failure, ConnectionLost):
+            self._tell_end(encode_end_request(outcome, session_id=self.session_id))
         self._let_go()
 
     def _transmit(self, observation: Observation) -> None:

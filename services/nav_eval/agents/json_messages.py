@@ -176,6 +176,9 @@ def encode_outcome(outcome: EpisodeEnd) -> Document:
     }
 
 
+ACTIONS_ARE_NAMES = "Actions are names, not numbers: one of those in the `actions` of the task, such as 'move_forward'."
+
+
 def decode_actions(document: object, *, sequence: int, most: int) -> list[Action]:
     """The actions of a reply: one, by `action` and `action_args`, or several, by `actions`."""
     if not isinstance(document, dict):
@@ -196,12 +199,14 @@ def _decode_action(item: object) -> Action:
     if isinstance(item, str):
         return Action(name=item)
     if not isinstance(item, dict):
-        raise ProtocolError(f"An action is {type(item).__name__}; it must be a name or an object with `action`.")
+        raise ProtocolError(f"An action is {shorten(repr(item))}. {ACTIONS_ARE_NAMES}")
     poses = item.get("poses") or []
     if not isinstance(poses, list):
         raise ProtocolError("`poses` must be a list.")
     name = item.get("action", ANSWER if poses else None)
-    if not isinstance(name, str):
+    if name is not None and not isinstance(name, str):
+        raise ProtocolError(f"`action` is {shorten(repr(name))}. {ACTIONS_ARE_NAMES}")
+    if name is None:
         raise ProtocolError(f"The reply has no `action`, but {shorten(', '.join(map(str, item))) or 'nothing'}.")
     return Action(
         name=name,

@@ -6,7 +6,6 @@ and actions the other, until `EpisodeEnd`. A reply is hostile until it has passe
 finite arguments, real poses.
 """
 
-import difflib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from nav_eval.agents.failures import ProtocolError
 from nav_eval.records.geometry import Pose
+from nav_eval.registry import find_close_name
 from nav_eval.sensors import SensorSpec
 
 DTYPES = frozenset(
@@ -129,13 +129,19 @@ class AgentDescription:
         unknown = sorted(set(self.sensors) - set(task.sensors))
         if unknown:
             raise ProtocolError(
-                f"Describe asks for the sensor {unknown[0]!r}, which this task does not have. "
-                f"It has: {', '.join(sorted(task.sensors))}."
+                f"Describe asks for the sensor {unknown[0]!r}, which this task does not have."
+                f"{_hint_at(unknown[0], task.sensors)} It has: {', '.join(sorted(task.sensors))}. "
+                "Ask for one of these, or leave the sensors out to get all; a benchmark offers more in task.sensors."
             )
         return task.only(frozenset(self.sensors)) if self.sensors else task
 
     def encodings(self, sensor: str) -> tuple[Encoding, ...]:
         return self.sensors.get(sensor) or (Encoding.RAW,)
+
+
+def _hint_at(name: str, known: Iterable[str]) -> str:
+    close = find_close_name(name, known)
+    return f" Did you mean {close!r}?" if close else ""
 
 
 def check_versions(spoken: "tuple[int, ...]") -> None:
@@ -262,6 +268,6 @@ def _check_arguments(action: Action, bounds: Mapping[str, tuple[float, float]]) 
 
 
 def _explain_unknown_action(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name[:100], list(known), n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
-    return f"The task has no action {shorten(name)!r}.{hint} It has: {', '.join(sorted(known))}."
+    hint = _hint_at(name[:100], known)
+    number = " Actions are names, not numbers." if name.lstrip("-").isdecimal() else ""
+    return f"The task has no action {shorten(name)!r}.{number}{hint} It has: {', '.join(sorted(known))}."

@@ -47,6 +47,8 @@ class AgentProcess:
         self._reader.join(timeout=0.5)
         last = self.read_tail()
         how, said = describe_exit(code), f" Its last words: {last}" if last else ""
+        if code == 0 and not last:
+            said = " It served nothing: end it with `nav_eval_sdk.serve(YourAgent)`, which serves until it is stopped."
         if OUT_OF_MEMORY.search(last):
             return AgentOutOfMemory(f"The agent's process ran out of memory and ended with {how}.{said}")
         return AgentCrash(f"The agent's process ended with {how}.{said}")

@@ -267,11 +267,14 @@ class RestSession(EpisodeSession):
 
     def end(self, outcome: EpisodeEnd) -> None:
         document = {"session_id": self.session_id, **encode_outcome(outcome)}
-        if self._failure is None:
+        if self._failure is not None:
+            self._connection.close()  # a late reply may still be on it: the agent is told on a new one
+        if not isinstance(self._failure, ConnectionLost):
             try:
-                self._connection.ask("POST", "/episode/end", document, seconds=self._settings.end_timeout)
+                self._connection.ask("POST", "/episode/end", document, seconds=self._get_end_seconds())
             except AgentFailure:
                 self._connection.close()  # the episode is over either way
+        if self._failure is None:
             self._give_back.append(self._connection)
         else:
             self._connection.close()

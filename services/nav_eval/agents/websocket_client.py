@@ -71,6 +71,7 @@ class WebSocketAgentClient(AgentClient):
         self._watchdog = Watchdog()
         self._connections: set[AgentConnection] = set()
         self._idle: deque[AgentConnection] = deque()
+        self._refused: AgentFailure | None = None  #: why whoever came first was sent away
         self._sessions: dict[str, WebSocketSession] = {}  #: episodes under way
         self._changed = threading.Condition()
         self._closed = threading.Event()
@@ -111,7 +112,10 @@ class WebSocketAgentClient(AgentClient):
 
     def _describe(self, task: TaskInterface) -> AgentDescription:
         with self._changed:
-            if not self._changed.wait_for(lambda: self._connections, timeout=self.settings.connect_timeout):
+            self._changed.wait_for(lambda: self._connections or self._refused, timeout=self.settings.connect_timeout)
+            if self._refused is not None and not self._connections:
+                raise self._refused
+            if not self._connections:
                 raise AgentStartTimeout(
                     f"No agent connected to port {self.port} within {self.settings.connect_timeout:g} s."
                 )
@@ -219,6 +223,9 @@ class WebSocketAgentClient(AgentClient):
             )
             return connection
         except AgentFailure as failure:
+            with self._changed:
+                self._refused = failure  # whoever waits for an agent hears why this one was sent away
+                self._changed.notify_all()
             message = {"type": "error", "code": failure.cause.value, "message": str(failure)}
             with suppress(ConnectionClosed, OSError):
                 websocket.send(codec.encode(message), text=codec is JSON)

@@ -7,6 +7,7 @@ import typer
 
 from nav_eval.cache import get_cache_folder
 
+EVERYTHING_FAILED = 3  #: the exit code when no episode was completed
 SHOWN_METRICS = 3
 """Running means beside the progress bar."""
 
@@ -43,6 +44,8 @@ def evaluate(
             raise typer.Exit(130) from None
     print_report(Console(), report)
     typer.echo(f"Results: {folder}. Check them with: nav-eval verify {folder}")
+    if report.counts.episodes and not report.counts.completed:
+        raise typer.Exit(EVERYTHING_FAILED)
 
 
 class ProgressBar:

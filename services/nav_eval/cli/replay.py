@@ -16,7 +16,9 @@ SHOWN_METRICS = 4
 def replay(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
     *,
-    episode: Annotated[str | None, typer.Option(help="Which episode; without it they are listed.")] = None,
+    episode: Annotated[
+        str | None, typer.Option(help="Which episode; without it they are listed, and the first is taken.")
+    ] = None,
     html: Annotated[Path | None, typer.Option(help="Write a self-contained page to this file.")] = None,
     mp4: Annotated[Path | None, typer.Option(help="Write a video to this file (needs nav-eval[video]).")] = None,
     map_file: Annotated[Path | None, typer.Option("--map", help="Write the map as a PNG to this file.")] = None,
@@ -45,7 +47,7 @@ def replay(
     )
     if episode is None:
         _print_episodes(builder, run)
-        return
+        episode = next(iter(builder.results))
     if not (html or mp4 or map_file or json):
         html = Path(f"{make_file_name(episode)}.html")
     with builder:
@@ -93,4 +95,4 @@ def _print_episodes(builder: "ReplayBuilder", run: Path) -> None:
         values = [format_number(result.metrics.get(name)) for name in metrics]
         table.add_row(Text(result.episode_id), Text(result.cause or str(result.status)), str(result.num_steps), *values)
     Console().print(table)
-    typer.echo(f"Look at one: nav-eval replay {run} --episode ID")
+    typer.echo(f"Another one: nav-eval replay {run} --episode ID")

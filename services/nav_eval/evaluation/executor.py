@@ -186,9 +186,11 @@ def _make_end(failure: NavEvalError | None, steps: int) -> EpisodeEnd:
     """What the agent is told: never its scores."""
     if failure is None:
         return EpisodeEnd(steps=steps)
-    is_theirs = not get_cause(failure).is_ours
-    status = EndStatus.FAILED if is_theirs else EndStatus.CANCELLED
-    return EpisodeEnd(status=status, steps=steps, reason=str(failure) if is_theirs else "")
+    cause = get_cause(failure)
+    if cause.is_ours:
+        return EpisodeEnd(status=EndStatus.CANCELLED, steps=steps)
+    status = EndStatus.TIMEOUT if cause is Cause.AGENT_TIMEOUT else EndStatus.FAILED
+    return EpisodeEnd(status=status, steps=steps, reason=str(failure))
 
 
 def _make_result(play: EpisodePlay, failure: NavEvalError | None, clock: _Clock) -> EpisodeResult:

@@ -13,7 +13,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from nav_eval import plots
 from nav_eval.evaluation.report import GROUP_TITLES, Report, get_path_length, write_atomically
-from nav_eval.evaluation.terminal_report import choose_headline_metrics, format_number, get_arrow, list_notes
+from nav_eval.evaluation.terminal_report import (
+    choose_headline_metrics,
+    format_number,
+    get_arrow,
+    list_failure_details,
+    list_notes,
+)
 from nav_eval.metrics.statistics import Statistics
 from nav_eval.records.results import EpisodeOutcome, EpisodeStatus
 from nav_eval.records.scoring import get_scored_value, is_higher_better, is_scored
@@ -56,6 +62,7 @@ def render_html(report: Report) -> str:
         groups=list(_make_group_views(report)),
         scatter=_make_scatter(report),
         notes=list_notes(report),
+        failure_details=list_failure_details(report),
         episodes=_list_episodes(report.episodes),
         config=yaml.safe_dump(report.config, sort_keys=False, allow_unicode=True) if report.config else "",
     )

@@ -29,7 +29,7 @@ from nav_eval.evaluation.report import ReportHeader, read_header, read_report_ep
 from nav_eval.metrics.comparison import Comparison, RunScores, RunsDiffer, compare
 from nav_eval.metrics.registry import METRICS
 from nav_eval.records.results import EpisodeOutcome, EpisodeResult, encode_result, read_document, read_results
-from nav_eval.records.scoring import get_scored_value, is_higher_better, is_scored
+from nav_eval.records.scoring import get_scored_value, is_higher_better, is_scored, is_yes_or_no
 
 FORMAT = "nav-eval/run/1"
 MANIFEST_FILE = "run.json"
@@ -205,7 +205,10 @@ def compare_runs(
     for run in (first, second):
         _refuse_unscored(run)
     return {
-        name: compare(*(get_run_scores(run, name, directions=directions) for run in (first, second)))
+        name: compare(
+            *(get_run_scores(run, name, directions=directions) for run in (first, second)),
+            yes_or_no=is_yes_or_no(name),
+        )
         for name in _choose_metrics(metrics, first, second)
     }
 

@@ -14,6 +14,7 @@ from rich.text import Text
 from nav_eval.evaluation.report import Report
 from nav_eval.metrics.comparison import Comparison, McNemar
 from nav_eval.metrics.statistics import Statistics
+from nav_eval.records.results import Cause
 from nav_eval.records.scoring import is_higher_better
 
 BAR_WIDTH = 17
@@ -54,6 +55,7 @@ def print_report(console: Console, report: Report, *, group_by: str | None = Non
         _show(console, make_groups_table(group_by, report.groups[group_by], report.higher_is_better))
     if report.failed_episodes:
         _show(console, make_failures_table(report))
+        print_notes(console, list_failure_details(report))
     print_notes(console, list_notes(report))
 
 
@@ -91,6 +93,8 @@ def _make_header(report: Report) -> RenderableType:
     if counts.completed < counts.episodes:
         facts.append(f"{counts.episodes - counts.completed} not completed")
     title = Text(clean_text(report.benchmark), style="bold")
+    if report.agent.get("name"):
+        facts.insert(0, clean_text(f"agent {report.agent['name']} {report.agent.get('version', '')}".strip()))
     return Padding(Group(title, Text(" · ".join(facts), style="dim")), (1, 2))
 
 
@@ -148,6 +152,18 @@ def make_failures_table(report: Report) -> Table:
         scored = "yes" if members[0].scored else "no"
         table.add_row(Text(clean_text(cause), style="red"), str(count), scored, Text(examples, style="dim"))
     return table
+
+
+def list_failure_details(report: Report) -> list[str]:
+    """One line per cause: what the first such episode ended by, and what to do next."""
+    return [_format_detail(cause, report) for cause in report.failures]
+
+
+def _format_detail(cause: str, report: Report) -> str:
+    first = next(failure for failure in report.failed_episodes if failure.reason == cause)
+    said = clean_text(first.detail or "no reason given")
+    advice = Cause(cause).advice if cause in set(Cause) else ""
+    return f"{clean_text(cause)}: {said} ({clean_text(first.episode_id)}) {advice}".rstrip()
 
 
 def list_notes(report: Report) -> list[str]:

@@ -73,8 +73,10 @@ class Comparison:
     mcnemar: McNemar | None  #: where every value is 0 or 1
 
 
-def compare(first: RunScores, second: RunScores, *, bootstrap: Bootstrap | None = None) -> Comparison:
-    """Compare two runs pair by pair; refuse runs whose episodes differ."""
+def compare(
+    first: RunScores, second: RunScores, *, yes_or_no: bool = True, bootstrap: Bootstrap | None = None
+) -> Comparison:
+    """Compare two runs pair by pair; refuse runs whose episodes differ. McNemar's test is for yes-or-no metrics."""
     episodes = find_shared_episodes([first, second])
     pairs = [(first.values[e], second.values[e]) for e in episodes]
     kept = [i for i, (a, b) in enumerate(pairs) if is_valid(a) and is_valid(b)]
@@ -83,11 +85,13 @@ def compare(first: RunScores, second: RunScores, *, bootstrap: Bootstrap | None 
     numbers = np.array([pairs[i] for i in kept], dtype=np.float64)
     known = find_shared_scenes([first, second])
     scenes = [known.get(episodes[i]) for i in kept]
-    return _compare_pairs(numbers, scenes, bootstrap or Bootstrap(), invalid=len(pairs) - len(kept))
+    return _compare_pairs(
+        numbers, scenes, bootstrap or Bootstrap(), invalid=len(pairs) - len(kept), yes_or_no=yes_or_no
+    )
 
 
 def _compare_pairs(
-    numbers: FloatArray, scenes: Sequence[str | None], bootstrap: Bootstrap, *, invalid: int
+    numbers: FloatArray, scenes: Sequence[str | None], bootstrap: Bootstrap, *, invalid: int, yes_or_no: bool
 ) -> Comparison:
     differences = numbers[:, 0] - numbers[:, 1]
     columns = np.column_stack([differences, np.ones_like(differences)])
@@ -108,7 +112,7 @@ def _compare_pairs(
         detectable=POWER_FACTOR * difference.spread,
         scenes=difference.scenes,
         note=_choose_note(differing, difference.note, bootstrap),
-        mcnemar=compute_mcnemar_of_pairs(numbers) if binary else None,
+        mcnemar=compute_mcnemar_of_pairs(numbers) if binary and yes_or_no else None,
     )
 
 

@@ -58,6 +58,14 @@ def is_higher_better(metric: str, directions: Mapping[str, bool] | None = None) 
     return (directions or {}).get(metric, metric not in LOWER_IS_BETTER)
 
 
+YES_OR_NO = frozenset({"success", "oracle_success", "sr", "osr"})
+"""Metrics that say whether something was reached; others may happen to be 0 and 1 in every episode of a run."""
+
+
+def is_yes_or_no(metric: str) -> bool:
+    return metric in YES_OR_NO or metric.startswith("acc@")
+
+
 def is_scored(outcome: EpisodeOutcome) -> bool:
     """Whether an episode is part of the means."""
     return outcome.status is not EpisodeStatus.CANCELLED and outcome.cause not in UNSCORED
