@@ -130,7 +130,7 @@ class AgentDescription:
         if unknown:
             raise ProtocolError(
                 f"Describe asks for the sensor {unknown[0]!r}, which this task does not have."
-                f"{_hint_at(unknown[0], task.sensors)} It has: {', '.join(sorted(task.sensors))}. "
+                f"{_suggest_name(unknown[0], task.sensors)} It has: {', '.join(sorted(task.sensors))}. "
                 "Ask for one of these, or leave the sensors out to get all; a benchmark offers more in task.sensors."
             )
         return task.only(frozenset(self.sensors)) if self.sensors else task
@@ -139,7 +139,7 @@ class AgentDescription:
         return self.sensors.get(sensor) or (Encoding.RAW,)
 
 
-def _hint_at(name: str, known: Iterable[str]) -> str:
+def _suggest_name(name: str, known: Iterable[str]) -> str:
     close = find_close_name(name, known)
     return f" Did you mean {close!r}?" if close else ""
 
@@ -268,6 +268,6 @@ def _check_arguments(action: Action, bounds: Mapping[str, tuple[float, float]]) 
 
 
 def _explain_unknown_action(name: str, known: Iterable[str]) -> str:
-    hint = _hint_at(name[:100], known)
+    hint = _suggest_name(name[:100], known)
     number = " Actions are names, not numbers." if name.lstrip("-").isdecimal() else ""
     return f"The task has no action {shorten(name)!r}.{number}{hint} It has: {', '.join(sorted(known))}."

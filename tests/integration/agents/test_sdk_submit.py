@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -130,8 +131,12 @@ HAPPY = [
 ]
 
 
-def test_login_submit_watch(challenge: Challenge, archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_login_submit_watch(challenge: Challenge, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     challenge.events = HAPPY
+    archive, manifest = tmp_path / "image.tar", tmp_path / "manifest.json"
+    manifest.write_text("[]")
+    with tarfile.open(archive, "w") as packed:
+        packed.add(manifest, "manifest.json")
     assert run("login", challenge.url, "--token", TOKEN) == 0
     assert "Team XYZ" in capsys.readouterr().out
     file = http_client.get_config_dir() / "credentials.json"
@@ -151,7 +156,7 @@ def test_a_failure_is_told_with_its_advice(
     ]
     monkeypatch.setenv("NAV_EVAL_TOKEN", TOKEN)
     assert run("watch", "s0", "--server", challenge.url) == 1
-    assert capsys.readouterr().out.strip() == "failed: agent_oom: Killed at 8 GB.: Use less."
+    assert capsys.readouterr().out.strip() == "failed: agent_oom: Killed at 8 GB. Use less."
 
 
 def test_watching_survives_broken_streams(challenge: Challenge) -> None:

@@ -28,7 +28,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def run(app, *arguments: str) -> str:
     result = CliRunner().invoke(app, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
-    return result.output
+    return result.stdout
 
 
 def test_from_nothing_to_a_competition(home: Path, tmp_path: Path) -> None:
@@ -37,6 +37,7 @@ def test_from_nothing_to_a_competition(home: Path, tmp_path: Path) -> None:
     assert "before none" in run(admin, "migrate")
     assert "already" in run(admin, "migrate")
     secret = run(admin, "create-organiser", "ada", "--email", "ada@example.org").strip()
+    assert "token as an organiser" in CliRunner().invoke(admin, ["create-organiser", "ada"]).stderr
     assert run(competition, "apply", str(DEMO)) == "demo: created.\n"
     assert run(competition, "apply", str(DEMO)) == "demo: as it was.\n"
     changed = tmp_path / "changed.yaml"
