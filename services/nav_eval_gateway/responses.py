@@ -73,8 +73,8 @@ CONTENT_TYPES = {
 }
 """Types that cannot run anything; all others are bytes."""
 BYTES = "application/octet-stream"
-SCORED = re.compile(r"episodes\.jsonl|report\.(json|html)")
-"""Files that hold scores, episode by episode."""
+PICTURES = ("gif", "jpeg", "jpg", "mp4", "png", "webm", "webp")
+"""Endings of what replays consist of. Any other file may hold scores, episode by episode."""
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 
 
@@ -84,9 +84,9 @@ def get_content_type(name: str) -> str:
 
 def get_needed_parts(name: str) -> tuple[Part, ...]:
     """What somebody must be allowed to see to get this file."""
-    if SCORED.fullmatch(name):
-        return ("scores", "episodes")
-    return ("logs",) if name.startswith("usage/") else ("replays",)
+    if name.startswith("usage/"):
+        return ("logs",)
+    return ("replays",) if name.rpartition(".")[2].lower() in PICTURES else ("scores", "episodes")
 
 
 class ByteRange(NamedTuple):

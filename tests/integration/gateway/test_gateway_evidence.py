@@ -5,9 +5,9 @@ import os
 from collections.abc import Iterator
 from uuid import UUID
 
-import httpx
 import pytest
 
+from nav_eval.evaluation.run_folder import REPORT_FILE
 from nav_eval.records.results import ResultLine
 from nav_eval_gateway.errors import BadRange
 from nav_eval_gateway.responses import ByteRange, parse_range
@@ -54,7 +54,7 @@ class Run:
         self.cup.score(self.id)
         blobs.put(blob_keys.make_artifact_key(self.id, "map.png"), bytes(range(100)))
         blobs.put(blob_keys.make_artifact_key(self.id, "evil page.html"), b"<script>alert(1)</script>")
-        blobs.put(blob_keys.make_artifact_key(self.id, "report.json"), b"{}")
+        blobs.put(blob_keys.make_artifact_key(self.id, REPORT_FILE), b"{}")
 
     def close(self) -> None:
         for client in (self.team, self.stranger, self.anybody, self.organiser):
@@ -158,11 +158,11 @@ def test_logs_are_text_within_their_budget(run: Run) -> None:
 
 def test_files_are_for_keeping_and_never_pages_of_ours(run: Run) -> None:
     listed = {row["name"]: row for row in run.team.get(f"{run.path}/artifacts").json()["items"]}
-    assert set(listed) == {"map.png", "evil%20page.html", "report.json"}
+    assert set(listed) == {"map.png", "evil%20page.html", REPORT_FILE}
     public = {row["name"] for row in run.anybody.get(f"{run.path}/artifacts").json()["items"]}
-    assert public == {"map.png", "evil%20page.html"}  # a report holds scores episode by episode
-    assert run.anybody.get(f"{run.path}/artifacts/report.json").status_code == 403
-    page = httpx.get(f"{run.server.url}{listed['evil%20page.html']['url']}")
+    assert public == {"map.png"}  # a report holds scores episode by episode, and so may anything but a picture
+    assert run.anybody.get(f"{run.path}/artifacts/{REPORT_FILE}").status_code == 403
+    page = run.team.get(listed["evil%20page.html"]["url"].removeprefix("/api/v1"))
     assert page.status_code == 200
     assert page.headers["content-type"] == "application/octet-stream"
     assert page.headers["content-disposition"] == "attachment; filename*=UTF-8''evil%20page.html"
@@ -232,7 +232,7 @@ def test_scores_stay_with_the_organiser_where_the_phase_says_so(gateway: Server,
         assert own["progress"]["means"] is None
         assert run.anybody.get(run.path).status_code == 404
         assert run.team.get(f"{run.path}/episodes").status_code == 403
-        assert "report.json" not in {row["name"] for row in run.team.get(f"{run.path}/artifacts").json()["items"]}
+        assert REPORT_FILE not in {row["name"] for row in run.team.get(f"{run.path}/artifacts").json()["items"]}
         assert json.dumps(run.organiser.get(run.path).json()["scores"]) != "null"
     finally:
         cup.apply(
