@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Look at configurations, check them, begin new ones.", no_args_is_help=True)
 
 
+WARNED = 3  #: the exit code of --strict when something was understood that may not have been meant
+
+
 class KindName(StrEnum):
     BENCHMARK = "benchmark"
     TASK = "task"
@@ -104,7 +107,9 @@ def reference() -> None:
 
 @app.command()
 def migrate_habitat(
-    file: Annotated[Path, typer.Argument(help="A Habitat YAML: Hydra style, or the older yacs style.")], out: Out = None
+    file: Annotated[Path, typer.Argument(help="A Habitat YAML: Hydra style, or the older yacs style.")],
+    out: Out = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 3 if there is anything to warn about.")] = False,
 ) -> None:
     """Turn a Habitat configuration into a benchmark of ours; what has no place in it is listed."""
     from nav_eval.config.habitat import migrate_habitat as migrate
@@ -112,7 +117,11 @@ def migrate_habitat(
     migration = migrate(file)
     for entry in migration.not_carried:
         typer.echo(f"not carried over: {entry}", err=True)
+    for caution in migration.cautions:
+        typer.echo(f"warning: {caution}", err=True)
     _write_file(migration.to_yaml(), out or Path("-"))
+    if strict and migration.cautions:
+        raise typer.Exit(WARNED)
 
 
 def _check_installation(resolved: "ResolvedConfig[ConfigModel]", *, paths: bool) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from nav_eval.config.file_kinds import KINDS
 from nav_eval.config.habitat import mapping
+from nav_eval.config.habitat.cautions import list_cautions, note_facts
 from nav_eval.config.habitat.hydra import HydraComposer
 from nav_eval.config.habitat.mapping import Tree
 from nav_eval.config.habitat.values import (
@@ -36,10 +37,12 @@ class HabitatMigration:
     source: str
     tree: Tree  #: what goes below `benchmark:`
     not_carried: tuple[LeftoverValue, ...]
+    cautions: tuple[str, ...] = ()  #: what it says that its author may not have meant
 
     def to_yaml(self) -> str:
         """The benchmark as a file, headed by what it could not say."""
         head = [f"# From Habitat's {self.source}."]
+        head += [f"# Warning: {caution}" for caution in self.cautions]
         if self.not_carried:
             head += ["#", f"# Not carried over ({len(self.not_carried)}):"]
             head += [f"#   {' '.join(str(entry).split())}" for entry in self.not_carried]
@@ -49,6 +52,7 @@ class HabitatMigration:
 def migrate_habitat(path: Path) -> HabitatMigration:
     """Read a Habitat file of either style."""
     leaves, unresolved = _read_leaves(path)
+    facts = note_facts(leaves)
     tree = _build_benchmark(leaves, name=path.stem)
     validate_layer(
         KINDS["benchmark"],
@@ -57,7 +61,8 @@ def migrate_habitat(path: Path) -> HabitatMigration:
         names=KnownNames.from_installation(),
     )
     not_carried = (*unresolved, *leaves.rest(explain_leftover))
-    return HabitatMigration(source=path.name, tree=tree, not_carried=not_carried)
+    cautions = tuple(list_cautions(tree, facts))
+    return HabitatMigration(source=path.name, tree=tree, not_carried=not_carried, cautions=cautions)
 
 
 def _read_leaves(path: Path) -> tuple[HabitatLeaves, list[LeftoverValue]]:

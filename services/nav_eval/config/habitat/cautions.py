@@ -1,0 +1,66 @@
+"""What a migrated configuration says that its author may not have meant.
+
+Habitat's defaults and what it leaves to other files make a benchmark that loads and is not the one that was meant. Each
+caution is a sentence that says what was understood and what to change.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from nav_eval.config.habitat.values import HabitatLeaves
+
+LEAST_VLN_SUCCESS = 1.0  #: metres; VLN's benchmarks use 3, and 0.2 is Habitat's default for PointNav
+RXR_FEATURES = ("rxr_instruction", "rxr_instruction_sensor")
+
+
+class StatedFacts(NamedTuple):
+    """What a file says, taken down before anything is carried over."""
+
+    task_type: bool
+    dataset_type: bool
+    actions: tuple[str, ...]
+    sensors: tuple[str, ...]
+
+
+def note_facts(leaves: HabitatLeaves) -> StatedFacts:
+    task = ("habitat", "task")
+    return StatedFacts(
+        task_type=leaves.has(*task, "type"),
+        dataset_type=leaves.has("habitat", "dataset", "type"),
+        actions=tuple(leaves.below(*task, "actions")),
+        sensors=tuple(leaves.below(*task, "lab_sensors")),
+    )
+
+
+def list_cautions(tree: dict[str, Any], facts: StatedFacts) -> Iterator[str]:
+    """Sentences about a benchmark that was made from a file that states these facts."""
+    task, evaluation, dataset = tree["task"], tree["evaluation"], tree["dataset"]
+    yield from _check_actions(task, facts)
+    if not facts.task_type:
+        yield (
+            f"The file does not say which task it is for, so it became {task['type']}; if it is laid over "
+            "another file, migrate that one, or set task.type."
+        )
+    if any(name in RXR_FEATURES for name in facts.sensors):
+        yield (
+            "RxR's instruction sensor gives text features (BERT) in Habitat; here `instruction` is the text itself, and "
+            "the agent encodes it."
+        )
+    distance = evaluation["success_distance"]
+    if task["type"] == "vln" and distance < LEAST_VLN_SUCCESS:
+        yield (
+            f"The success distance is {distance:g} m, Habitat's default for PointNav; VLN-CE counts 3 m: "
+            "set evaluation.success_distance=3.0."
+        )
+    if dataset.get("split") == "train":
+        yield "The split is `train`: what an agent scores there says nothing about unseen places; set dataset.split."
+
+
+def _check_actions(task: dict[str, Any], facts: StatedFacts) -> Iterator[str]:
+    kept = [action["name"] for action in task["actions"]]
+    if facts.actions and set(kept) <= {"stop"}:
+        lost = ", ".join(name for name in facts.actions if name not in kept)
+        yield (
+            f"Of the task's actions only {', '.join(kept) or 'none'} is left: {lost} have no counterpart here, and "
+            "nobody can move. Give task.actions move_forward, turn_left and turn_right, or velocity_control."
+        )

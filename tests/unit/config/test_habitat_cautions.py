@@ -1,0 +1,76 @@
+"""What a Habitat configuration leaves open is told, and refused by --strict."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from nav_eval.cli import app
+
+ACTIONS = "    actions:\n      stop:\n        type: StopAction\n      move_forward:\n        type: MoveForwardAction\n"
+SILENT = """
+habitat:
+  task:
+    type: ObjectNav-v1
+{actions}    measurements:
+      success:
+        type: Success
+        success_distance: 0.1
+  dataset:
+    type: ObjectNav-v1
+    split: val
+    data_path: data/val.json.gz
+"""
+
+
+def migrate(text: str, tmp_path: Path, *options: str) -> tuple[int, str]:
+    file = tmp_path / "habitat.yaml"
+    file.write_text(text)
+    result = CliRunner().invoke(app, ["config", "migrate-habitat", str(file), *options], catch_exceptions=False)
+    return result.exit_code, result.stderr + result.stdout
+
+
+def test_a_file_that_says_everything_is_taken_without_a_word(tmp_path: Path) -> None:
+    code, said = migrate(SILENT.format(actions=ACTIONS), tmp_path, "--strict")
+    assert code == 0, said
+    assert "warning:" not in said
+
+
+CASES = {
+    "waypoints": (
+        SILENT.format(
+            actions="    actions:\n      stop:\n        type: StopAction\n      go_to_waypoint:\n        type: W\n"
+        ),
+        "only stop is left: go_to_waypoint",
+    ),
+    "an overlay": (
+        SILENT.format(actions=ACTIONS).replace("    type: ObjectNav-v1\n{}", "", 1),
+        "does not say which task",
+    ),
+    "features": (
+        SILENT.format(
+            actions=ACTIONS + "    lab_sensors:\n      rxr_instruction:\n        type: RxRInstructionSensor\n"
+        ),
+        "the text itself",
+    ),
+    "a PointNav distance": (
+        SILENT.format(actions=ACTIONS)
+        .replace("ObjectNav-v1", "VLN-v0", 1)
+        .replace("ObjectNav-v1", "R2RVLN-v1")
+        .replace("0.1", "0.2"),
+        "success distance is 0.2 m",
+    ),
+    "the training split": (SILENT.format(actions=ACTIONS).replace("split: val", "split: train"), "split is `train`"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_may_not_be_meant_is_told(name: str, tmp_path: Path) -> None:
+    text, words = CASES[name]
+    if name == "an overlay":
+        text = text.replace("    type: ObjectNav-v1\n    actions", "    actions", 1)
+    code, said = migrate(text, tmp_path)
+    assert code == 0, said
+    assert words in said
+    assert f"# Warning: {said.split('warning: ')[1].splitlines()[0]}" in said, "the file says it as well"
+    assert migrate(text, tmp_path, "--strict")[0] == 3
