@@ -39,6 +39,9 @@ from nav_eval.agents.messages import (
 )
 from nav_eval.dataset.episode import PublicEpisode
 
+MAX_REPLY_BYTES = 1 << 20
+"""What agent.proto says: the evaluator refuses more."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ClientSettings:
@@ -54,7 +57,7 @@ class ClientSettings:
     heartbeat_interval: float = 30.0  #: between signs of life (WebSocket)
     heartbeat_timeout: float = 60.0  #: without one, the connection counts as lost
     reconnect_timeout: float = 5.0  #: to come back after a broken connection (WebSocket)
-    max_reply_bytes: int = 1 << 20  #: no reply may be larger; an action needs about a hundred bytes
+    max_reply_bytes: int = MAX_REPLY_BYTES  #: no reply may be larger; an action needs about a hundred bytes
     max_actions: int = 100  #: no agent gets to answer more actions at once than this
     shared_memory: bool = True  #: offer it to agents on this host
     shared_memory_dir: Path | None = None  #: a tmpfs that both containers see; anonymous memory when not given

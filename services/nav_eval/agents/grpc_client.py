@@ -1,6 +1,7 @@
 """Agents that serve agent.proto, over TCP or a Unix socket; `ProcessAgentClient` starts one (trusted code only)."""
 
 import stat
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -35,6 +36,7 @@ from nav_eval.dataset.episode import PublicEpisode
 SERVICE = "/nav_eval.v1.Agent"
 HEALTH_CHECK = "/grpc.health.v1.Health/Check"
 ONE_TRY = 1.0  #: seconds to wait for a sign of life before looking whether the process still lives
+CLOSE_SECONDS = 2.0  #: for a channel to be closed in good order
 SLOTS = 4  #: observations that fit into a ring: one in question, the others for an agent that holds on
 
 _NOBODY_THERE = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
@@ -74,7 +76,10 @@ class GrpcAgentClient(AgentClient):
         return AgentHealth.SERVING if status == health_pb2.HealthCheckResponse.SERVING else AgentHealth.STARTING
 
     def close(self) -> None:
-        self._channel.close()
+        """Within seconds: a peer that reads nothing any more could keep a channel waiting for hours."""
+        closing = threading.Thread(target=self._channel.close, name="nav-eval-channel", daemon=True)
+        closing.start()
+        closing.join(CLOSE_SECONDS)
         self._watchdog.close()
         if self._rings is not None:
             self._rings.retire()

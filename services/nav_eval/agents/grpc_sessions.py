@@ -26,6 +26,7 @@ from nav_eval.agents.failures import (
 from nav_eval.agents.messages import Action, AgentDescription, Array, EpisodeEnd, Observation, TaskInterface, shorten
 from nav_eval.agents.proto_messages import decode_actions, encode_end_request, encode_reset_request, fill_observation
 from nav_eval.agents.shared_memory import Ring, RingPool, Slot
+from nav_eval.agents.wire_limits import check_act_reply, check_episode_reply
 from nav_eval.dataset.episode import PublicEpisode
 
 M = TypeVar("M", bound=Message)
@@ -47,17 +48,24 @@ def to_failure(error: grpc.RpcError, *, doing: str) -> AgentFailure:
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
         return AgentTimeout(f"No reply in time while {doing}.")
     if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
-        if "larger than max" in details:
-            return ProtocolError(
-                f"A message was too large while {doing}: {details}. If the agent's server said so, raise its limit "
-                "(grpc.max_receive_message_length, 4 MB by default); otherwise the reply is too large."
-            )
-        return AgentOutOfMemory(f"The agent ran out of memory while {doing}: {details}")
+        return _explain_exhaustion(details, doing=doing)
     if code in _REFUSALS:
         return ProtocolError(f"The agent refused while {doing}: {code.name}, {details}")
     if code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.ABORTED):
         return ConnectionLost(f"The connection to the agent broke while {doing}: {details}")
     return AgentCrash(f"The agent failed while {doing}: {details}")
+
+
+def _explain_exhaustion(details: str, *, doing: str) -> AgentFailure:
+    """The status has three senders: the library for messages or metadata beyond its limits, and the agent itself."""
+    if "metadata size exceeds" in details:
+        return ProtocolError(f"The agent sent too much metadata while {doing}: {details}")
+    if "larger than max" in details:
+        return ProtocolError(
+            f"A message was too large while {doing}: {details}. If the agent's server said so, raise its limit "
+            "(grpc.max_receive_message_length, 4 MB by default); otherwise the reply is too large."
+        )
+    return AgentOutOfMemory(f"The agent ran out of memory while {doing}: {details}")
 
 
 def parse_message(kind: type[M], data: bytes) -> M:
@@ -214,6 +222,7 @@ class StreamSession(GrpcSession):
                 if kind == "reset" and error.code() is grpc.StatusCode.UNIMPLEMENTED:
                     raise StreamUnsupported from None
                 raise self._explain(error, doing=doing) from None
+        check_episode_reply(data, most=self._settings.max_actions)
         reply = parse_message(pb.EpisodeReply, data)
         if reply.WhichOneof("reply") != kind:
             raise ProtocolError(f"The agent sent {reply.WhichOneof('reply') or 'nothing'!r} instead of {doing}.")
@@ -277,4 +286,5 @@ class UnarySession(GrpcSession):
         except grpc.RpcError as error:
             failure = self._explain(error, doing=f"answering Act {self._sequence}")
             raise self._too_slow() if isinstance(failure, AgentTimeout) else failure from None
+        check_act_reply(data, most=self._settings.max_actions)
         return self._actions(parse_message(pb.ActReply, data))

@@ -1,7 +1,6 @@
 """Agents as local processes: a command that serves agent.proto on the socket it is given. Trusted code only."""
 
 import os
-import re
 import shlex
 import subprocess
 import tempfile
@@ -12,14 +11,13 @@ from pathlib import Path
 from typing import IO
 
 from nav_eval.agents.client import ClientSettings
-from nav_eval.agents.failures import AgentCrash, AgentFailure, AgentOutOfMemory
+from nav_eval.agents.failures import AgentCrash, AgentFailure
 from nav_eval.agents.grpc_client import GrpcAgentClient
 from nav_eval.agents.messages import shorten
 from nav_eval.child_process import ChildProcess, describe_exit
 
 KEPT_OUTPUT = 16_384  #: bytes of the agent's log that a failure may quote from
 GRACE = 2.0  #: seconds between asking a process to end and ending it
-OUT_OF_MEMORY = re.compile(r"\bMemoryError\b|OutOfMemoryError|std::bad_alloc|CUDA out of memory")
 
 
 class AgentProcess:
@@ -49,8 +47,6 @@ class AgentProcess:
         how, said = describe_exit(code), f" Its last words: {last}" if last else ""
         if code == 0 and not last:
             said = " It served nothing: end it with `nav_eval_sdk.serve(YourAgent)`, which serves until it is stopped."
-        if OUT_OF_MEMORY.search(last):
-            return AgentOutOfMemory(f"The agent's process ran out of memory and ended with {how}.{said}")
         return AgentCrash(f"The agent's process ended with {how}.{said}")
 
     def is_alive(self) -> bool:

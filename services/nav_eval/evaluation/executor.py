@@ -18,7 +18,7 @@ import numpy as np
 
 from nav_eval.agents.addresses import connect
 from nav_eval.agents.baselines import BaselineContext, make_baseline
-from nav_eval.agents.client import AgentClient, ClientSettings, EpisodeSession
+from nav_eval.agents.client import MAX_REPLY_BYTES, AgentClient, ClientSettings, EpisodeSession
 from nav_eval.agents.failures import EpisodeFailure, ProtocolError, get_cause
 from nav_eval.agents.local_client import LocalAgentClient
 from nav_eval.agents.messages import (
@@ -242,7 +242,7 @@ def make_client_settings(benchmark: BenchmarkConfig) -> ClientSettings:
         retries=evaluation.retries,
         heartbeat_interval=service.heartbeat_interval,
         heartbeat_timeout=service.heartbeat_timeout,
-        max_reply_bytes=service.max_message_mb << 20,
+        max_reply_bytes=min(service.max_message_mb << 20, MAX_REPLY_BYTES),
     )
 
 

@@ -10,8 +10,10 @@ An agent that is gone or hangs ends the program, because whoever started the age
 was in hand is told as the agent's failure first.
 """
 
+import os
 import sys
 import time
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,15 +46,15 @@ class Shard:
         self._failed: EpisodeResult | None = None  # by our fault, as often as we may try
         self._gone: EpisodeResult | None = None  # its episode was the agent's last
 
-    def play(self) -> Ended:
-        """Play all; says how it ended."""
+    def play(self, leaving: ExitStack) -> Ended:
+        """Play all; says how it ended. The agent is left with the stack: what came of it is told before."""
         episodes = load_episodes(self._benchmark)
         mine = self._chosen(episodes)
-        with open_agent(self._order.agent, self._benchmark, episodes, self._settings()) as client:
-            description = client.describe(make_task_interface(self._benchmark))
-            executor = ConcurrentExecutor(self._setup(), client, description)
-            self._writer.write(self._ready(description, episodes, at_once=executor.at_once))
-            self._play(executor, client, EpisodeManager(mine))
+        client = leaving.enter_context(open_agent(self._order.agent, self._benchmark, episodes, self._settings()))
+        description = client.describe(make_task_interface(self._benchmark))
+        executor = ConcurrentExecutor(self._setup(), client, description)
+        self._writer.write(self._ready(description, episodes, at_once=executor.at_once))
+        self._play(executor, client, EpisodeManager(mine))
         last = self._gone or self._failed
         return Ended() if last is None else Ended(cause=Cause(str(last.cause)), detail=last.detail or "")
 
@@ -112,7 +114,8 @@ class Shard:
 
 def run(data: bytes, writer: MessageWriter) -> int:
     """Carry out an order; the program's exit code."""
-    return writer.run(lambda: Shard(*read_order(data), writer).play())
+    with ExitStack() as leaving:
+        return writer.run(lambda: Shard(*read_order(data), writer).play(leaving))
 
 
 def main(arguments: list[str]) -> int:
@@ -125,4 +128,6 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    code = main(sys.argv[1:])
+    sys.stderr.flush()
+    os._exit(code)  # threads of a channel whose peer reads nothing would keep the interpreter from ending

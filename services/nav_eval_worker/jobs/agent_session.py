@@ -135,7 +135,8 @@ class AgentSession:
         if ended is not None and ended.cause is None:
             return None
         if ended is None or ended.cause is None or ended.cause.is_ours:
-            return self._report_our_failure(ended)
+            sabotage = self.pair.find_sabotage("" if ended is None else ended.detail)
+            return self._report_our_failure(ended) if sabotage is None else FAILURES[sabotage.cause](sabotage.detail)
         end = self.pair.agent_end() if ended.cause in _LOST_TOUCH else None
         return FAILURES[ended.cause](ended.detail) if end is None else FAILURES[end.cause](end.detail)
 

@@ -154,6 +154,10 @@ class Pair(Simulation):
     def agent_end(self) -> AgentEnd | None:
         """How the agent ended; None while it lives, after `stop`, and for a baseline. Waits for two seconds at most."""
 
+    def find_sabotage(self, said: str) -> AgentEnd | None:
+        """How the agent brought down the simulator, which last said SAID; only where they share limits, as in a pod."""
+        return None
+
     @abstractmethod
     def take_log(self) -> bytes:
         """What the agent printed since the last call, cut to `limits.log_kb` (`output.CappedLog`)."""

@@ -21,7 +21,6 @@ import msgspec
 
 from nav_eval.agents.failures import AgentCrash
 from nav_eval.agents.messages import shorten
-from nav_eval.agents.process_client import OUT_OF_MEMORY
 from nav_eval.child_process import ProcessNotStarted, ReapedProcess, describe_exit
 from nav_eval.evaluation.shard_protocol import LONGEST_MESSAGE, Message, decode_message
 from nav_eval.records.results import Cause
@@ -277,8 +276,7 @@ class ProcessPair(Pair):
         last = shorten(" | ".join(lines[-5:]), limit=1000)
         how = "nobody knows how" if end.code is None else describe_exit(end.code)
         said = f" Its last words: {last}" if last else ""
-        cause = Cause.AGENT_OOM if OUT_OF_MEMORY.search(last) else Cause.AGENT_CRASH
-        return AgentEnd(cause=cause, detail=f"The agent's process ended with {how}.{said}")
+        return AgentEnd(cause=Cause.AGENT_CRASH, detail=f"The agent's process ended with {how}.{said}")
 
     def take_log(self) -> bytes:
         return self._log.take()

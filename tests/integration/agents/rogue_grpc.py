@@ -66,6 +66,9 @@ def act(sequence: int, context: grpc.ServicerContext) -> bytes:
         return bytes(100 << 20)
     if MODE == "out of memory":
         context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "CUDA out of memory")
+    if MODE == "much metadata":
+        context.set_trailing_metadata([("x", "y" * 200_000)])
+        context.abort(grpc.StatusCode.INTERNAL, "with a long tail")
     if MODE == "raises":
         raise ValueError("a bug of the team")
     if MODE == "answers something else":

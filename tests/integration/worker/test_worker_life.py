@@ -91,9 +91,9 @@ REFUSED = {
     "no-program": (image_archive(command=("no-such-program",)), Cause.AGENT_CRASH, "no-such-program"),
     "wrong-action": (image_archive(agent_source("return 'fly'")), Cause.PROTOCOL_ERROR, "fly"),
     "hangs": (image_archive(agent_source("time.sleep(60)")), Cause.AGENT_TIMEOUT, "No reply"),
-    "no-memory": (
+    "says-no-memory": (
         image_archive(agent_source("print('MemoryError', flush=True); os._exit(1)")),
-        Cause.AGENT_OOM,
+        Cause.AGENT_CRASH,
         "exit code 1",
     ),
 }

@@ -310,7 +310,7 @@ class AgentServiceConfig(ConfigModel):
     heartbeat_timeout: Positive = 60.0
     """Seconds without one until the connection counts as lost."""
     max_message_mb: Count = 64
-    """No reply may be larger."""
+    """No reply may be larger, and none larger than the 1 MB that agent.proto allows."""
 
     @model_validator(mode="after")
     def _check(self) -> "AgentServiceConfig":

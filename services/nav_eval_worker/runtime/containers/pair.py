@@ -18,7 +18,6 @@ from docker.models.containers import Container
 from requests.exceptions import RequestException
 
 from nav_eval.agents.messages import shorten
-from nav_eval.agents.process_client import OUT_OF_MEMORY
 from nav_eval.evaluation.shard_protocol import Message, decode_message
 from nav_eval.records.results import Cause
 from nav_eval_worker.runtime.base import AgentEnd, Pair, Usage
@@ -26,6 +25,8 @@ from nav_eval_worker.runtime.output import CappedLog, LineBuffer
 
 SIMULATOR_LOG = 64 << 10
 LOG_BYTES_PER_SECOND = 8 << 20
+LOG_READS_PER_SECOND = 100
+"""An agent that writes byte by byte costs us no more: what it wrote meanwhile comes in one piece."""
 SAMPLE_SECONDS = 2.0
 _TROUBLE = (DockerException, RequestException, OSError)
 _KILLED = 137
@@ -93,7 +94,7 @@ class DockerPair(Pair):
 
     def _agent_says(self, data: bytes) -> None:
         self._log.write(data)
-        time.sleep(len(data) / LOG_BYTES_PER_SECOND)
+        time.sleep(compute_pause(len(data)))
 
     def _listen(
         self,
@@ -169,18 +170,23 @@ class DockerPair(Pair):
 def describe_end(state: dict[str, object], log: str) -> AgentEnd:
     """How a container ended, in words for the team.
 
-    The engine notes that memory ran out also when a mere child was killed for it: only an agent that was
-    killed itself, or says so itself, is `agent_oom`.
+    Only what the engine measured is `agent_oom`, not what an agent prints. It notes that memory ran out also when a
+    mere child was killed for it: an agent that ended well all the same is none.
     """
     code, out_of_memory = state.get("ExitCode"), bool(state.get("OOMKilled"))
     last = shorten(" | ".join(log.strip().splitlines()[-5:]), limit=1000)
     said = f" Its last words: {last}" if last else ""
     if out_of_memory and code == _KILLED:
         return AgentEnd(cause=Cause.AGENT_OOM, detail=f"The agent needed more memory than the phase allows.{said}")
-    if OUT_OF_MEMORY.search(last) or (out_of_memory and code != 0):
+    if out_of_memory and code != 0:
         return AgentEnd(cause=Cause.AGENT_OOM, detail=f"The agent ran out of memory and ended with code {code}.{said}")
     how = f"signal {int(code) - 128}" if isinstance(code, int) and code > 128 else f"exit code {code}"
     return AgentEnd(cause=Cause.AGENT_CRASH, detail=f"The agent's container ended with {how}.{said}")
+
+
+def compute_pause(size: int) -> float:
+    """How long to wait after SIZE bytes of an agent's output, before more is read."""
+    return max(size / LOG_BYTES_PER_SECOND, 1 / LOG_READS_PER_SECOND)
 
 
 _HEADER = struct.Struct(">BxxxL")
@@ -189,17 +195,40 @@ STANDARD_ERROR = 2
 
 
 def read_frames(connection: Any) -> Iterator[tuple[int, bytes]]:  # noqa: ANN401 (a socket, or what is left of one)
-    """Which stream, and some of its bytes; ends with the container, or when the connection breaks off."""
+    """Which stream, and some of its bytes; ends with the container, or when the connection breaks off.
+
+    A frame may be as small as a byte: those that came together are handed out together.
+    """
     receive: Callable[[int], bytes] = connection.recv if hasattr(connection, "recv") else connection.read
-    while len(header := _read_exactly(receive, _HEADER.size)) == _HEADER.size:
-        stream, left = _HEADER.unpack(header)
-        while left and (data := receive(min(left, _CHUNK))):
-            left -= len(data)
-            yield stream, data
+    reader = _FrameReader()
+    while data := receive(_CHUNK):
+        yield from reader.split(data)
 
 
-def _read_exactly(receive: Callable[[int], bytes], size: int) -> bytes:
-    data = b""
-    while len(data) < size and (more := receive(size - len(data))):
-        data += more
-    return data
+class _FrameReader:
+    """Takes the stream in pieces of any size."""
+
+    def __init__(self) -> None:
+        self._buffer = b""
+        self._stream = self._left = 0
+
+    def split(self, data: bytes) -> list[tuple[int, bytes]]:
+        """What DATA adds, neighbours of one stream joined."""
+        found: list[tuple[int, list[bytes]]] = []
+        data, at = self._buffer + data, 0
+        while True:
+            if not self._left:
+                if len(data) - at < _HEADER.size:
+                    break
+                self._stream, self._left = _HEADER.unpack_from(data, at)
+                at += _HEADER.size
+                continue
+            part = data[at : at + self._left]
+            if not part:
+                break
+            at, self._left = at + len(part), self._left - len(part)
+            if not found or found[-1][0] != self._stream:
+                found.append((self._stream, []))
+            found[-1][1].append(part)
+        self._buffer = data[at:]
+        return [(stream, b"".join(parts)) for stream, parts in found]

@@ -4,16 +4,18 @@ The simulator's streams come through an attachment that is there before the simu
 the agent's output is its log.
 """
 
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from nav_eval.agents.failures import AgentCrash
+from nav_eval.agents.messages import shorten
 from nav_eval.evaluation.shard_protocol import Message, decode_message
 from nav_eval.records.results import Cause
 from nav_eval_worker.runtime.base import AgentEnd, Pair, RuntimeUnavailable, Usage
-from nav_eval_worker.runtime.containers.pair import LOG_BYTES_PER_SECOND, SIMULATOR_LOG, describe_end
+from nav_eval_worker.runtime.containers.pair import SIMULATOR_LOG, compute_pause, describe_end
 from nav_eval_worker.runtime.output import CappedLog, LineBuffer
 from nav_eval_worker.runtime.pods.attachment import STDERR, STDOUT, Attachment
 from nav_eval_worker.runtime.pods.cluster import TROUBLE, Cluster, Pod, translate_cluster_errors
@@ -22,6 +24,10 @@ from nav_eval_worker.runtime.pods.spec import AGENT, SIMULATOR
 LOOK_SECONDS = 0.3
 _NEVER_COMES = ("InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError", "CreateContainerError")
 """What a container waits for that will not happen; other reasons may pass: pulling is tried again."""
+_STARVED = ("can't start new thread", "Resource temporarily unavailable", "failed to create new OS thread")
+_USED_UP = re.compile(
+    r"local ephemeral storage limit|ephemeral local storage usage exceeds|EmptyDir volume \"(?:agent|rpc)"
+)
 _DID_NOT_START = ("ContainerCannotRun", "StartError")
 
 
@@ -66,6 +72,17 @@ class PodPair(Pair):
             return AgentEnd(cause=Cause.INFRASTRUCTURE, detail="The agent's pod was ended from outside.")
         state = {"ExitCode": ended["exitCode"], "OOMKilled": ended.get("reason") == "OOMKilled"}
         return describe_end(state, self._log.read_tail(4096).decode(errors="replace"))
+
+    def find_sabotage(self, said: str) -> AgentEnd | None:
+        """A pod's processes and its place on the node's disk are counted together: the simulator uses next to none."""
+        if not self._has_agent or self._stopped.is_set():
+            return None
+        if is_starved(said + self.simulator_log().decode(errors="replace")):
+            return AgentEnd(cause=Cause.AGENT_CRASH, detail="The agent started so many processes that none was left.")
+        try:
+            return describe_eviction(self._cluster.pod(self._name) or {})
+        except RuntimeUnavailable:
+            return None
 
     def take_log(self) -> bytes:
         return self._log.take()
@@ -132,7 +149,7 @@ class PodPair(Pair):
         with suppress(*TROUBLE):
             for data in self._cluster.follow(self._name, AGENT):
                 self._log.write(data)
-                time.sleep(len(data) / LOG_BYTES_PER_SECOND)
+                time.sleep(compute_pause(len(data)))
                 if self._stopped.is_set():
                     return
 
@@ -157,6 +174,20 @@ def has_started(pod: Pod) -> bool:
         if container == AGENT and ended.get("reason") in _DID_NOT_START:
             raise AgentCrash(f"The image's command cannot be started: {ended.get('message', '').strip()}")
     return bool(names) and all(_state(pod, name).keys() & {"running", "terminated"} for name in names)
+
+
+def is_starved(said: str) -> bool:
+    """Whether the simulator could start no thread or process; it needs few, and an agent's are counted with them."""
+    return any(words in said for words in _STARVED)
+
+
+def describe_eviction(pod: Pod) -> AgentEnd | None:
+    """What the agent used up, when the pod was put out for that; None when it was for the node's sake."""
+    status = pod.get("status", {})
+    message = str(status.get("message", ""))
+    if status.get("reason") != "Evicted" or SIMULATOR in message or not _USED_UP.search(message):
+        return None
+    return AgentEnd(cause=Cause.AGENT_CRASH, detail=f"The agent printed or wrote more than it may: {shorten(message)}")
 
 
 def describe_obstacle(pod: Pod) -> str:

@@ -88,6 +88,25 @@ def test_a_dead_agent_costs_its_episode_and_is_started_again(stack: Stack, make_
     assert (results["b"]["cause"], results["b"]["detail"]) == ("agent_oom", "killed at 16 GB")  # who started it knows
 
 
+def test_an_agent_that_brings_down_the_simulator_is_to_blame(
+    stack: Stack, make_context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a fork bomb does in a pod: the simulator ends without a word, or says that it cannot start a thread."""
+
+    def starves(pair: ScriptedPair) -> Iterator[Message]:
+        yield READY
+        yield Ended(cause=Cause.INFRASTRUCTURE, detail="RuntimeError: can't start new thread")
+
+    blamed = AgentEnd(cause=Cause.AGENT_CRASH, detail="The agent started so many processes that none was left.")
+    monkeypatch.setattr(ScriptedPair, "find_sabotage", lambda self, said: blamed if "thread" in said else None)
+    context = make_context(ScriptedRuntime(starves))
+    submission = stack.submit(stack.team("ada"))
+    while run_next_job(context):
+        pass
+    ended = stack.get(submission)
+    assert (ended.state, ended.cause) == (SubmissionState.FAILED, Cause.AGENT_CRASH)
+
+
 def test_an_agent_that_was_killed_by_others_plays_its_episode_again(stack: Stack, make_context) -> None:
     runtime = ScriptedRuntime(plays_all, crashes_at("b", Cause.INFRASTRUCTURE), plays_all)
     context, submission = make_context(runtime), stack.submit(stack.team("ada"))

@@ -144,7 +144,7 @@ def test_system_calls_are_forbidden_unless_named() -> None:
         (137, False, "", Cause.AGENT_CRASH),  # somebody else killed it
         (0, True, "", Cause.AGENT_CRASH),  # a child was killed, the agent itself ended as it liked
         (1, True, "", Cause.AGENT_OOM),  # it did not survive the end of its child
-        (1, False, "MemoryError", Cause.AGENT_OOM),
+        (1, False, "CUDA out of memory", Cause.AGENT_CRASH),  # it says so; nobody measured it
         (127, False, "[FATAL tini (7)] exec python4 failed: No such file or directory", Cause.AGENT_CRASH),
         (None, False, "", Cause.AGENT_CRASH),  # its container was removed
     ],

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from nav_eval_worker.runtime.containers.pair import read_frames
+from nav_eval_worker.runtime.containers.pair import LOG_READS_PER_SECOND, compute_pause, read_frames
 
 
 def frame(stream: int, data: bytes) -> bytes:
@@ -31,6 +31,22 @@ def received(data: bytes, *, piece: int) -> list[tuple[int, bytes]]:
             else:
                 joined.append((stream, part))
     return joined
+
+
+def test_bytes_that_came_one_by_one_are_handed_out_together() -> None:
+    """An agent that writes byte by byte must not cost us a wake-up each."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(frame(1, b"x") * 5000)
+        theirs.shutdown(socket.SHUT_WR)
+        parts = [part for _, part in read_frames(ours)]
+    assert b"".join(parts) == b"x" * 5000
+    assert len(parts) < 50
+
+
+def test_the_pace_is_limited_by_bytes_and_by_reads() -> None:
+    assert compute_pause(1) == pytest.approx(1 / LOG_READS_PER_SECOND)
+    assert compute_pause(8 << 20) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("piece", [1, 3, 8, 9, 1000, 1 << 20])

@@ -14,10 +14,11 @@ from nav_eval.config import BenchmarkConfig
 from nav_eval.config.schema.competition import LimitsConfig
 from nav_eval.errors import ConfigError
 from nav_eval.evaluation.shard_protocol import Purpose
+from nav_eval.records.results import Cause
 from nav_eval_worker.runtime.base import AgentImage, ReplayWork, RuntimeUnavailable, ShardWork, Weights
 from nav_eval_worker.runtime.pods import spec
 from nav_eval_worker.runtime.pods.cluster import KubernetesSettings
-from nav_eval_worker.runtime.pods.pair import describe_obstacle, has_started
+from nav_eval_worker.runtime.pods.pair import describe_eviction, describe_obstacle, has_started, is_starved
 from support.pod_security import breaches_of_restricted
 
 REGISTRY = "https://registry.example.org/nav-eval"
@@ -191,6 +192,36 @@ def test_an_obstacle_is_told_in_the_clusters_words() -> None:
     condition = {"type": "PodScheduled", "message": "0/3 nodes are available: 3 Insufficient memory."}
     assert "Insufficient memory" in describe_obstacle({"status": {"conditions": [condition]}})
     assert "ErrImagePull" in describe_obstacle(pod_with({"waiting": {"reason": "ErrImagePull"}}))
+
+
+@pytest.mark.parametrize(
+    ("status", "is_agents"),
+    [
+        (
+            {"reason": "Evicted", "message": 'Container agent exceeded its local ephemeral storage limit "512Mi". '},
+            True,
+        ),
+        ({"reason": "Evicted", "message": "Pod ephemeral local storage usage exceeds the total limit of 1Gi. "}, True),
+        ({"reason": "Evicted", "message": 'Usage of EmptyDir volume "agent-tmp" exceeds the limit "512Mi". '}, True),
+        (
+            {"reason": "Evicted", "message": "Container simulator exceeded its local ephemeral storage limit"},
+            False,
+        ),
+        ({"reason": "Evicted", "message": "The node was low on resource: memory. "}, False),
+        ({"reason": "NodeShutdown", "message": "Container agent exceeded its local ephemeral storage limit"}, False),
+        ({}, False),
+    ],
+)
+def test_a_flood_that_the_pod_is_put_out_for_is_the_agents(status: dict[str, str], is_agents: bool) -> None:
+    end = describe_eviction({"status": status})
+    assert (end is not None) is is_agents
+    assert end is None or end.cause is Cause.AGENT_CRASH
+
+
+def test_a_fork_bomb_that_starves_the_simulator_is_the_agents() -> None:
+    assert is_starved("RuntimeError: can't start new thread")
+    assert is_starved("sh: 1: Cannot fork: Resource temporarily unavailable")
+    assert not is_starved("RuntimeError: no such scene")
 
 
 def test_settings_come_from_the_environment() -> None:
