@@ -6,11 +6,11 @@ usually do) share a render pass: who draws sees to that (`nav_eval.simulator.cam
 
 import math
 from enum import StrEnum
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from nav_eval.config_model import (
     Aliases,
@@ -90,6 +90,21 @@ class Channel(StrEnum):
 _DTYPES = {Channel.RGB: "uint8", Channel.DEPTH: "float32", Channel.SEMANTIC: "int32", Channel.INSTANCE: "uint32"}
 
 
+class LensConfig(ConfigModel):
+    """How directions become pixels. Without a lens of its own, a camera is a pinhole with the field of view `hfov`."""
+
+    model: Literal["equirectangular", "fisheye"]
+    """All around, or a fisheye by the double-sphere model."""
+    focal_length: tuple[Positive, Positive] = (364.84, 364.86)
+    """Fisheye only: pixels, along the width and along the height."""
+    principal_point: tuple[NonNegative, NonNegative] | None = None
+    """Fisheye only: pixels from the left and from the top; the middle of the picture when not given."""
+    alpha: Annotated[float, Field(ge=0.0, le=1.0)] = 0.59
+    """Fisheye only: how the two spheres share the distortion."""
+    xi: Annotated[float, Field(gt=-1.0, lt=1.0)] = -0.18
+    """Fisheye only: how far the second sphere is from the first."""
+
+
 class CameraSettings(ConfigModel):
     """What every camera-like sensor has."""
 
@@ -109,6 +124,8 @@ class CameraSettings(ConfigModel):
     near: Positive = 0.01
     """Metres; nothing closer is drawn."""
     far: Positive = 1000.0
+    lens: LensConfig | None = None
+    """All around or fisheye, instead of a pinhole with `hfov`; depth is then along the ray of each pixel."""
     noise: NoiseConfig = NoiseConfig()
 
     @model_validator(mode="after")
@@ -138,7 +155,10 @@ class CameraSensor(CameraSettings, Sensor):
     def bounds(self) -> Bounds:
         return Bounds(0, np.iinfo(self.channel.dtype).max)
 
-    def _make_camera_spec(self) -> CameraSpec:
+    def _make_camera_spec(self) -> CameraSpec | None:
+        """Lens and place for the agent; there is no focal length to tell of a lens that is no pinhole."""
+        if self.lens is not None:
+            return None
         yaw, pitch, roll = (math.radians(angle) for angle in (self.yaw, self.pitch, self.roll))
         return CameraSpec(
             width=self.width,

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from nav_eval.dataset.episode import GoalImage
 from nav_eval.records.geometry import Pose, Quaternion, Vec3, make_rotation, multiply_rotations, rotate_vector
-from nav_eval.sensors import CameraSensor, CameraSettings, Channel, Sensor
+from nav_eval.sensors import CameraSensor, CameraSettings, Channel, LensConfig, Sensor
 from nav_eval.simulator.base import ObservationBuffers
 from nav_eval.simulator.rendering import Camera, Frame, Renderer
+from nav_eval.simulator.wide_lens import draw_wide_picture
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,6 +43,7 @@ class Mount:
     hfov: float
     near: float
     far: float
+    lens: LensConfig | None = None  #: instead of a pinhole
 
     @classmethod
     def from_settings(cls, camera: CameraSettings) -> "Mount":
@@ -55,6 +57,7 @@ class Mount:
             hfov=camera.hfov,
             near=camera.near,
             far=camera.far,
+            lens=camera.lens,
         )
 
     def apply_jitter(self, jitter: CameraJitter) -> "Mount":
@@ -142,9 +145,10 @@ class RigPictures:
         view = mount.make_camera(self._agent, tilt=self._tilt)
         channels = {camera.channel for camera in cameras.values()}
         given = {camera.channel: self._out[name] for name, camera in cameras.items() if self._has_place(name, camera)}
-        if not given:
-            return self._renderer.render(view, channels)
-        return self._renderer.render(view, channels, out=_make_frame(mount, channels, given))
+        out = _make_frame(mount, channels, given) if given else None
+        if mount.lens is not None:
+            return draw_wide_picture(self._renderer, view, mount.lens, channels, out)
+        return self._renderer.render(view, channels, out=out) if out else self._renderer.render(view, channels)
 
     def _has_place(self, name: str, camera: CameraSensor) -> bool:
         """Whether the renderer can draw where the reading is wanted: not if the sensor delivers another type."""
