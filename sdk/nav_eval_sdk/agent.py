@@ -100,7 +100,9 @@ class Action:
 
     name: str
     arguments: Mapping[str, float] = field(default_factory=dict)
-    poses: tuple[Pose, ...] = ()  #: localization: `Action("answer", poses=(…,))`, up to three, the best first
+    poses: tuple[Pose, ...] = ()
+    """Localization: `Action("answer", poses=(…,))`, up to three, the best first. Trajectory: where to go, in order."""
+    camera: str = ""  #: whose pixel it is, in `Action("pixel_goal", {"u": …, "v": …}, camera="rgb")`
 
 
 Answer = Union[str, Action, Mapping[str, Any], Sequence[Union[str, Action, Mapping[str, Any]]]]

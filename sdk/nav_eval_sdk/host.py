@@ -311,7 +311,8 @@ def _parse_mapping(item: Mapping[str, Any], known: Sequence[str]) -> Action:
         raise BadAnswer(f"act returned {dict(item)!r:.200}; 'action' is {name!r:.50}, but {_tell_names(known)}.")
     if not isinstance(arguments, Mapping):
         raise BadAnswer(f"act returned {dict(item)!r:.200}; 'action_args' must map names to numbers.")
-    return Action(name, {str(key): float(value) for key, value in arguments.items()}, poses)
+    numbers = {str(key): float(value) for key, value in arguments.items()}
+    return Action(name, numbers, poses, camera=str(item.get("camera", "")))
 
 
 def _parse_pose(pose: object) -> Pose:

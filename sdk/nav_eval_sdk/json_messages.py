@@ -241,6 +241,8 @@ def _encode_action(action: Action) -> Document:
         "action": action.name,
         "action_args": {name: float(value) for name, value in action.arguments.items()},
     }
+    if action.camera:
+        document["camera"] = action.camera
     if action.poses:
         document["poses"] = [
             {"position": [float(x) for x in pose.position], "rotation": [float(x) for x in pose.rotation]}

@@ -6,7 +6,7 @@ same way, bit for bit.
 
 import hashlib
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -32,8 +32,7 @@ class ActionLog:
 
     def append(self, action: Action, state: AgentState) -> None:
         """An action and where it led."""
-        name, arguments = action.name, action.arguments
-        self.actions.append({"action": name, "action_args": dict(arguments)} if arguments else name)
+        self.actions.append(_make_entry(action))
         self._states.append(state)
 
     def append_answer(self, poses: Sequence[Pose]) -> None:
@@ -56,6 +55,13 @@ class ActionLog:
         return link.hex()
 
 
+def _make_entry(action: Action) -> LoggedAction:
+    """A bare name where there is no more to say."""
+    said = {"action_args": dict(action.arguments), "goal": action.goal}
+    kept = {key: value for key, value in said.items() if value}
+    return {"action": action.name, **kept} if kept else action.name
+
+
 def parse_entry(entry: Any) -> Action:  # noqa: ANN401 - comes out of a file
     """The action of one entry as it stands in a file."""
     if isinstance(entry, str):
@@ -66,9 +72,17 @@ def parse_entry(entry: Any) -> Action:  # noqa: ANN401 - comes out of a file
         arguments = entry.get("action_args") or {}
         if isinstance(arguments, dict) and all(isinstance(value, int | float) for value in arguments.values()):
             return Action(
-                name=entry["action"], arguments={str(name): float(value) for name, value in arguments.items()}
+                name=entry["action"],
+                arguments={str(name): float(value) for name, value in arguments.items()},
+                goal=_parse_goal(entry.get("goal")),
             )
     raise RecordError(f"An action log holds {entry!r}; an entry is a name, or an object with action and action_args.")
+
+
+def _parse_goal(goal: Any) -> Mapping[str, Any] | None:  # noqa: ANN401 - comes out of a file
+    if goal is not None and not isinstance(goal, dict):
+        raise RecordError(f"An action log holds the goal {goal!r:.80}; it is an object.")
+    return goal
 
 
 def _parse_poses(entry: dict[str, Any]) -> tuple[Pose, ...]:

@@ -29,9 +29,12 @@ from nav_eval.errors import RecordError, UnknownName
 from nav_eval.records.results import EpisodeResult
 from nav_eval.scene.navigation import Ground
 from nav_eval.simulator.base import ObservationBuffers, Observations, Simulator, SimulatorSetup, open_simulator
-from nav_eval.simulator.motion import AgentState
+from nav_eval.simulator.goal_follower import GoalRequest
+from nav_eval.simulator.motion import GOALS, AgentState
 from nav_eval.tasks import Moved, Task, TaskStage
 from nav_eval.tasks.base import build_task
+
+STAY = "stay"  #: in a log: a goal was named that asks for no action
 
 
 class EpisodeOver(RecordError):
@@ -83,7 +86,29 @@ class EpisodePlay:
             self.progress.answer(action.poses)
             self.log.append_answer(action.poses)
             return self.state
-        self.state = state = self._simulator.act(action.name, action.arguments)
+        if action.name in GOALS:
+            return self._walk(action, seconds=seconds)
+        return self._move(action, seconds=seconds)
+
+    def _walk(self, action: Action, *, seconds: float) -> AgentState:
+        """Walk to a goal in the task's own actions: each is logged, the first one with what was asked for."""
+        points = [pose.position for pose in action.poses]
+        request = GoalRequest(name=action.name, arguments=action.arguments, camera=action.camera, points=points)
+        walk, goal, steps = self._simulator.start_walk(request), action.to_goal(), 0
+        while not self.progress.over and (name := walk.choose_action(self.state)) is not None:
+            self._move(Action(name=name, goal=None if steps else goal), seconds=0.0 if steps else seconds)
+            steps += 1
+        return self.state if steps else self._stay(goal, seconds=seconds)
+
+    def _stay(self, goal: dict[str, object], *, seconds: float) -> AgentState:
+        """A goal that asks for nothing costs a step all the same, or it could be asked for without end."""
+        return self._move(Action(name=STAY, goal=goal), seconds=seconds)
+
+    def _move(self, action: Action, *, seconds: float) -> AgentState:
+        if action.name == STAY:
+            self.state = state = self.state._replace(collided=False)
+        else:
+            self.state = state = self._simulator.act(action.name, action.arguments)
         self.log.append(action, state)
         self.progress.advance(
             Moved(action=action.name, position=state.position, collided=state.collided, seconds=seconds)

@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl
 import numpy as np
 from numpy.typing import NDArray
 
-from nav_eval.agents.messages import AgentDescription, Encoding
+from nav_eval.agents.messages import Action, AgentDescription, Encoding
 from nav_eval.config.schema import BenchmarkConfig
 from nav_eval.dataset.episode import Episode, PublicEpisode
 from nav_eval.errors import ConfigError
@@ -57,8 +57,8 @@ class BaselineAgent:
     def reset(self, episode: PublicEpisode) -> None:
         """A new episode begins."""
 
-    def act(self, observation: BaselineObservation) -> str | list[str]:
-        """The name of the next action, or of the next few."""
+    def act(self, observation: BaselineObservation) -> str | list[str] | Action:
+        """The name of the next action, or of the next few; or an action with more to say."""
         raise NotImplementedError
 
 
@@ -358,6 +358,27 @@ def make_oracle(context: BaselineContext) -> BaselineAgent:
     from nav_eval.agents.oracle import Oracle  # which needs a simulator
 
     return Oracle(context)
+
+
+@register_baseline("waypoint_oracle")
+def make_waypoint_oracle(context: BaselineContext) -> BaselineAgent:
+    from nav_eval.agents.goal_oracles import WaypointOracle  # which needs a simulator
+
+    return WaypointOracle(context)
+
+
+@register_baseline("trajectory_oracle")
+def make_trajectory_oracle(context: BaselineContext) -> BaselineAgent:
+    from nav_eval.agents.goal_oracles import TrajectoryOracle  # which needs a simulator
+
+    return TrajectoryOracle(context)
+
+
+@register_baseline("pixel_oracle")
+def make_pixel_oracle(context: BaselineContext, *, camera: str = "depth") -> BaselineAgent:
+    from nav_eval.agents.goal_oracles import PixelOracle  # which needs a simulator
+
+    return PixelOracle(context, camera=camera)
 
 
 @register_baseline("noisy_oracle")

@@ -19,7 +19,7 @@ from nav_eval.agents.image_codecs import choose_encoding, encode_16_bit_png, enc
 from nav_eval.agents.messages import (
     ANSWER,
     MAX_EPISODES,
-    MAX_POSES,
+    MAX_TRAJECTORY,
     Action,
     ActionSpec,
     AgentDescription,
@@ -203,6 +203,9 @@ def _decode_action(item: object) -> Action:
     poses = item.get("poses") or []
     if not isinstance(poses, list):
         raise ProtocolError("`poses` must be a list.")
+    camera = item.get("camera", "")
+    if not isinstance(camera, str):
+        raise ProtocolError("`camera` must be the name of a camera.")
     name = item.get("action", ANSWER if poses else None)
     if name is not None and not isinstance(name, str):
         raise ProtocolError(f"`action` is {shorten(repr(name))}. {ACTIONS_ARE_NAMES}")
@@ -211,7 +214,8 @@ def _decode_action(item: object) -> Action:
     return Action(
         name=name,
         arguments=_decode_arguments(item.get("action_args") or {}),
-        poses=tuple(_decode_pose(guess) for guess in poses[: MAX_POSES + 1]),
+        poses=tuple(_decode_pose(guess) for guess in poses[: MAX_TRAJECTORY + 1]),
+        camera=camera,
     )
 
 

@@ -22,7 +22,7 @@ from typing import Any
 from nav_eval.agents.client import AgentClient, AgentHealth, ClientSettings, EpisodeSession
 from nav_eval.agents.failures import AgentCrash, AgentFailure, AgentOutOfMemory, AgentTimeout, ProtocolError
 from nav_eval.agents.messages import (
-    MAX_POSES,
+    MAX_TRAJECTORY,
     Action,
     AgentDescription,
     Array,
@@ -240,8 +240,12 @@ def _decode_action(item: object) -> Action:
         arguments = getattr(item, "arguments", {})
     if not isinstance(name, str):
         raise ProtocolError(f"act returned {shorten(repr(item))}; return the name of an action, or an Action.")
+    get: Callable[..., Any] = item.get if isinstance(item, Mapping) else lambda key, other: getattr(item, key, other)
     return Action(
-        name=name, arguments=_decode_arguments(arguments), poses=tuple(map(_decode_pose, poses[: MAX_POSES + 1]))
+        name=name,
+        arguments=_decode_arguments(arguments),
+        poses=tuple(map(_decode_pose, poses[: MAX_TRAJECTORY + 1])),
+        camera=str(get("camera", "")),
     )
 
 
@@ -253,7 +257,9 @@ def _decode_arguments(arguments: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _decode_pose(guess: Any) -> Any:  # noqa: ANN401
-    given = guess if isinstance(guess, Mapping) else vars(guess)
+    given = (
+        guess if isinstance(guess, Mapping) else {name: getattr(guess, name, ()) for name in ("position", "rotation")}
+    )
     return make_pose(
         position=tuple(given.get("position", ())), rotation=tuple(given.get("rotation", (0.0, 0.0, 0.0, 1.0)))
     )

@@ -188,7 +188,20 @@ class Action:
 
     name: str
     arguments: Mapping[str, float] = field(default_factory=dict)  #: finite, within the task's bounds
-    poses: tuple[Pose, ...] = ()  #: localization: up to three guesses, the best first
+    poses: tuple[
+        Pose, ...
+    ] = ()  #: localization: up to three guesses, the best first; trajectory: where to go, in order
+    camera: str = ""  #: whose pixel it is, in a pixel goal
+    goal: Mapping[str, Any] | None = None  #: in a log: what an agent asked for, at the first action that it led to
+
+    def to_goal(self) -> dict[str, Any]:
+        """What was asked for, as a log keeps it."""
+        said = {
+            "action_args": dict(self.arguments),
+            "camera": self.camera,
+            "poses": [[*pose.position, *pose.rotation] for pose in self.poses],
+        }
+        return {"action": self.name, **{key: value for key, value in said.items() if value}}
 
 
 class EndStatus(StrEnum):
@@ -210,7 +223,10 @@ class EpisodeEnd:
     metrics: Mapping[str, float] = field(default_factory=dict)  #: empty wherever scores must stay secret
 
 
+PIXEL_GOAL, TRAJECTORY = "pixel_goal", "trajectory"
 MAX_POSES = 3
+MAX_TRAJECTORY = 100
+_MOST_POSES = {ANSWER: MAX_POSES, TRAJECTORY: MAX_TRAJECTORY}
 MAX_COORDINATE = 1e6  #: metres; the same bound as every coordinate of a dataset
 
 
@@ -247,14 +263,15 @@ def _check_action(action: Action, task: TaskInterface) -> None:
     if action.name not in task.actions:
         raise ProtocolError(_explain_unknown_action(action.name, task.actions))
     _check_arguments(action, task.actions[action.name].arguments)
-    if (action.name == ANSWER) != bool(action.poses):
-        raise ProtocolError(
-            "The answer has no pose; give one to three."
-            if action.name == ANSWER
-            else f"The action {action.name!r} carries poses, which belong to {ANSWER!r} alone."
-        )
-    if len(action.poses) > MAX_POSES:
-        raise ProtocolError(f"The answer has {len(action.poses)} poses; give at most {MAX_POSES}.")
+    most = _MOST_POSES.get(action.name, 0)
+    if most and not action.poses:
+        raise ProtocolError(f"The {action.name} has no pose; give one to {most}.")
+    if action.poses and not most:
+        raise ProtocolError(f"The action {action.name!r} carries poses, which belong to {ANSWER!r} alone.")
+    if len(action.poses) > most:
+        raise ProtocolError(f"The {action.name} has {len(action.poses)} poses; give at most {most}.")
+    if action.name == PIXEL_GOAL and getattr(task.sensors.get(action.camera), "camera", None) is None:
+        raise ProtocolError(f"pixel_goal names {shorten(action.camera)!r}, which is no camera that you asked for.")
 
 
 def _check_arguments(action: Action, bounds: Mapping[str, tuple[float, float]]) -> None:

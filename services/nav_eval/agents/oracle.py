@@ -13,15 +13,18 @@ from nav_eval.agents.baselines import (
     BaselineObservation,
     choose_cheapest_sensor,
 )
+from nav_eval.agents.messages import Action
 from nav_eval.cache import get_cache_folder
 from nav_eval.dataset.episode import Episode, Goal, PublicEpisode
 from nav_eval.errors import ConfigError
 from nav_eval.randomness import derive_seed
 from nav_eval.scene.navigation import DistanceField, Ground
 from nav_eval.simulator.expert import Expert
-from nav_eval.simulator.motion import AgentState, Body
+from nav_eval.simulator.motion import GOALS, TELEPORT, AgentState, Body
 from nav_eval.simulator.scene_manager import SceneManager, resolve_goals
 from nav_eval.tasks.base import find_target_points
+
+NAMED_PLACES = {*GOALS, TELEPORT}  #: actions that need to be told where
 
 #: stop well inside the success distance, not at its edge
 MARGIN = 0.75
@@ -43,7 +46,7 @@ class Oracle(BaselineAgent):
         self._skill = skill
         self._seed = seed
         self._turn_angle = _turn_angle(context)
-        names = [action.name for action in context.benchmark.task.actions]
+        names = [action.name for action in context.benchmark.task.actions if action.name not in NAMED_PLACES]
         self._mistakes = names if stops else [name for name in names if name != "stop"]
 
     def reset(self, episode: PublicEpisode) -> None:
@@ -51,13 +54,14 @@ class Oracle(BaselineAgent):
         place = self._scenes.open(whole.scene_id, self._benchmark.robot(whole.private.robot))
         whole = resolve_goals(whole, place.semantics, place.ground)
         sliding = self._benchmark.simulator.physics.allow_sliding
+        self._ground = place.ground
         self._body = Body(self._benchmark.task, place.ground, sliding=sliding)
         self._expert = Expert(self._body, turn_angle=self._turn_angle)
         self._state: AgentState = self._body.start(whole.private.start)
         self._fields = self._targets(whole, place.ground)
         self._random = Random(derive_seed(self._seed, "oracle", episode.episode_id))
 
-    def act(self, observation: BaselineObservation) -> str:
+    def act(self, observation: BaselineObservation) -> str | Action:
         action = self._choice()
         self.follow(action)
         return action

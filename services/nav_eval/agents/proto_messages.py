@@ -15,7 +15,7 @@ from nav_eval.agents.messages import (
     DTYPES,
     MAX_EPISODES,
     MAX_METADATA,
-    MAX_POSES,
+    MAX_TRAJECTORY,
     PROTOCOL_VERSION,
     Action,
     ActionSpec,
@@ -205,9 +205,10 @@ def decode_actions(reply: pb.ActReply, *, sequence: int, most: int) -> list[Acti
 
 
 def _decode_action(action: pb.Action) -> Action:
-    guesses = action.poses[: MAX_POSES + 1]
+    guesses = action.poses[: MAX_TRAJECTORY + 1]
     return Action(
         name=action.name,
+        camera=action.camera,
         arguments=dict(action.arguments),
         poses=tuple(make_pose(position=guess.position, rotation=guess.rotation) for guess in guesses),
     )

@@ -30,6 +30,7 @@ from nav_eval.metrics.comparison import Comparison, RunScores, RunsDiffer, compa
 from nav_eval.metrics.registry import METRICS
 from nav_eval.records.results import EpisodeOutcome, EpisodeResult, encode_result, read_document, read_results
 from nav_eval.records.scoring import get_scored_value, is_higher_better, is_scored, is_yes_or_no
+from nav_eval.simulator.goal_follower import make_controller
 
 FORMAT = "nav-eval/run/1"
 MANIFEST_FILE = "run.json"
@@ -51,6 +52,7 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
     episode_ids: tuple[str, ...]
     agent: dict[str, str] = {}
     run_seed: int = 0  #: what domain randomisation drew from, where the scenario has no seed of its own
+    controller: dict[str, Any] = {}  #: who walked to goals that the agent named, and with which settings
 
     @property
     def identity(self) -> tuple[str, ...]:
@@ -75,7 +77,13 @@ def make_manifest(
         episode_ids=episodes.episode_ids,
         agent=agent,
         run_seed=run_seed,
+        controller=_describe_controller(benchmark),
     )
+
+
+def _describe_controller(benchmark: BenchmarkConfig) -> dict[str, Any]:
+    controller = make_controller(benchmark.task)
+    return {} if controller is None else {"name": controller.name, **controller.settings}
 
 
 def make_header(manifest: RunManifest) -> ReportHeader:

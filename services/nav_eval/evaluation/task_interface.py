@@ -5,8 +5,10 @@ from dataclasses import replace
 
 from nav_eval.agents.messages import ANSWER, ActionSpec, BodySpec, MotionSpec, StopMeaning, TaskInterface
 from nav_eval.config.schema import ActionConfig, BenchmarkConfig, TaskConfig
-from nav_eval.simulator.motion import MAX_TILT, VELOCITY_CONTROL, get_motion
+from nav_eval.simulator.motion import GOALS, MAX_TILT, TELEPORT, VELOCITY_CONTROL, get_motion
 from nav_eval.tasks import TASKS
+
+MAX_PIXEL = 16384.0
 
 
 def make_task_interface(benchmark: BenchmarkConfig, *, robot: str | None = None) -> TaskInterface:
@@ -50,7 +52,19 @@ def _get_bounds(action: ActionConfig, task: TaskConfig) -> Mapping[str, tuple[fl
     if action.name == VELOCITY_CONTROL:
         fastest, quickest = action.params["max_linear_speed"], action.params["max_angular_speed"]
         return {"linear_velocity": (-fastest, fastest), "angular_velocity": (-quickest, quickest)}
+    if action.name in GOALS or action.name == TELEPORT:
+        return _get_goal_bounds(action)
     return action.bounds if task.allow_action_args else {}
+
+
+def _get_goal_bounds(action: ActionConfig) -> Mapping[str, tuple[float, float]]:
+    most, turn = action.params["max_distance"], (-180.0, 180.0)
+    metric = {"forward": (-most, most), "left": (-most, most)}
+    if action.name == "waypoint":
+        return {**metric, "distance": (0.0, most), "bearing": turn, "heading": turn}
+    if action.name == "pixel_goal":
+        return {"u": (0.0, MAX_PIXEL), "v": (0.0, MAX_PIXEL), "heading": turn}
+    return metric if action.name == TELEPORT else {"heading": turn}
 
 
 def _make_motion_spec(action: ActionConfig) -> MotionSpec | None:

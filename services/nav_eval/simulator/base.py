@@ -25,7 +25,9 @@ from nav_eval.records.geometry import Vec3
 from nav_eval.registry import Registry
 from nav_eval.scene.navigation import Ground
 from nav_eval.sensors import SensorValue
-from nav_eval.simulator.motion import NO_ARGUMENTS, AgentState
+from nav_eval.simulator.controller import LocalController
+from nav_eval.simulator.goal_follower import GoalRequest, GoalWalk
+from nav_eval.simulator.motion import NO_ARGUMENTS, ActionRefused, AgentState
 
 Observations: TypeAlias = dict[str, SensorValue]
 """What the sensors of one moment say, by sensor name."""
@@ -94,6 +96,15 @@ class Simulator(ABC):
     def randomization(self) -> dict[str, object] | None:
         """What domain randomisation drew for the current episode, to be kept with its result."""
         return None
+
+    @property
+    def controller(self) -> LocalController | None:
+        """Who walks to goals that an agent names; None where the task or the simulator has none."""
+        return None
+
+    def start_walk(self, request: GoalRequest) -> GoalWalk:
+        """Begin to walk to a goal; refuses what the task does not allow."""
+        raise ActionRefused(f"This simulator cannot walk to goals; {request.name} is not available.")
 
     @abstractmethod
     def close(self) -> None:

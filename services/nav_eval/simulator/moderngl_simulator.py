@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 from nav_eval.dataset.episode import Episode
 from nav_eval.errors import SimulatorError
-from nav_eval.records.geometry import MICRODEGREES
+from nav_eval.records.geometry import MICRODEGREES, Vec3
 from nav_eval.scene.model import Scene
 from nav_eval.scene.navigation import Ground
-from nav_eval.sensors import NoPictures, PictureSource, Sensor, SensorContext
+from nav_eval.sensors import CameraSensor, Channel, NoPictures, PictureSource, Sensor, SensorContext
 from nav_eval.simulator.base import ObservationBuffers, Observations, Simulator, SimulatorSetup, place_readings
+from nav_eval.simulator.controller import LocalController
 from nav_eval.simulator.domain_randomization import DomainDraw, DomainRandomizationManager, randomize_scene
-from nav_eval.simulator.motion import NO_ARGUMENTS, AgentState, Body
+from nav_eval.simulator.goal_follower import GoalFollower, GoalRequest, GoalWalk, make_controller
+from nav_eval.simulator.motion import NO_ARGUMENTS, ActionRefused, AgentState, Body
 from nav_eval.simulator.scene_manager import NavigableScene, SceneManager, resolve_goals
 
 if TYPE_CHECKING:  # a replay without pictures does not wait for the renderer
@@ -88,6 +90,33 @@ class ModernGLSimulator(Simulator):
     @property
     def ground(self) -> Ground:
         return self._current.place.ground
+
+    @property
+    def controller(self) -> LocalController | None:
+        return make_controller(self._benchmark.task)
+
+    def start_walk(self, request: GoalRequest) -> GoalWalk:
+        controller = self.controller
+        if controller is None:
+            return super().start_walk(request)
+        return GoalFollower(self._benchmark.task, controller).start(request, self._current.state, self._find_point)
+
+    def _find_point(self, camera: str, u: float, v: float) -> Vec3 | None:
+        """The place that a pixel shows, by the true depth, whatever the agent's own camera makes of it."""
+        from nav_eval.simulator.camera_rig import CameraJitter, Mount
+
+        stage = self._current
+        sensor = self._benchmark.sensors(self._benchmark.robot(stage.episode.private.robot).name).get(camera)
+        if not isinstance(sensor, CameraSensor):
+            raise ActionRefused(f"pixel_goal names the camera {camera!r}, which is none of this task.")
+        if not (0.0 <= u < sensor.width and 0.0 <= v < sensor.height):
+            raise ActionRefused(f"The pixel ({u:g}, {v:g}) is outside {camera!r} of {sensor.width} × {sensor.height}.")
+        jitter = CameraJitter() if stage.draw is None else stage.draw.camera
+        mount = Mount.from_settings(sensor).apply_jitter(jitter or CameraJitter())
+        view = mount.make_camera(stage.state.pose, tilt=stage.state.tilt / MICRODEGREES)
+        depth = self._get_renderer(stage.drawn).render(view, [Channel.DEPTH]).depth
+        assert depth is not None  # it was asked for
+        return view.find_point(u, v, depth=float(depth[int(v), int(u)]))
 
     def close(self) -> None:
         if self._renderer is not None:

@@ -239,6 +239,8 @@ def _compute_amount(rule: ActionRule, amount: float) -> float:
 
 
 VELOCITY_CONTROL = "velocity_control"
+TELEPORT = "teleport"
+GOALS = frozenset({"waypoint", "pixel_goal", "trajectory"})  #: walked by a controller, in actions of the body
 
 
 class Body:
@@ -247,11 +249,13 @@ class Body:
     def __init__(self, task: TaskConfig, ground: Ground, *, sliding: bool) -> None:
         self._task = task
         self._ground = ground
-        discrete = [action for action in task.actions if action.name != VELOCITY_CONTROL]
+        special = {VELOCITY_CONTROL, TELEPORT, *GOALS}
+        discrete = [action for action in task.actions if action.name not in special]
         self._discrete = DiscreteMotion(
             ground, {action.name: _make_rule(action) for action in discrete}, sliding=sliding
         )
         self._velocity = task.action(VELOCITY_CONTROL)
+        self._teleport = task.action(TELEPORT)
         self._sliding = sliding
 
     def start(self, pose: Pose) -> AgentState:
@@ -261,6 +265,8 @@ class Body:
         """The state after an action; refuses what the task does not have or does not allow."""
         if action == VELOCITY_CONTROL and self._velocity is not None:
             return self._apply_velocity(state, self._velocity, arguments)
+        if action == TELEPORT and self._teleport is not None:
+            return self._apply_teleport(state, self._teleport, arguments)
         if arguments:
             self._check(action, arguments)
         return self._discrete.apply(state, action, arguments)
@@ -272,6 +278,20 @@ class Body:
             self._task.action_params(action, arguments)
         except ValueError as error:
             raise ActionRefused(str(error)) from error
+
+    def _apply_teleport(self, state: AgentState, config: ActionConfig, arguments: Mapping[str, float]) -> AgentState:
+        """The agent at a place that it names by metres ahead and to the left, if one can stand there."""
+        if set(arguments) - {"forward", "left"} or not all(_is_number(value) for value in arguments.values()):
+            raise ActionRefused("teleport takes forward and left, two finite numbers of metres.")
+        forward, left = arguments.get("forward", 0.0), arguments.get("left", 0.0)
+        if forward * forward + left * left > config.params["max_distance"] ** 2:
+            raise ActionRefused(f"teleport goes no farther than {config.params['max_distance']:g} m.")
+        (x, y, z), (ahead_x, ahead_z) = state.position, state.forward
+        place = (x + forward * ahead_x + left * ahead_z, y, z + forward * ahead_z - left * ahead_x)
+        position = self._ground.snap_point(place) if self._ground.is_navigable(place) else None
+        if position is None or self._ground.island(position) != self._ground.island(state.position):
+            raise ActionRefused(f"Nobody can stand {forward:g} m ahead and {left:g} m to the left of here.")
+        return state._replace(position=position, collided=False)
 
     def _apply_velocity(self, state: AgentState, config: ActionConfig, arguments: Mapping[str, float]) -> AgentState:
         unknown = sorted(set(arguments) - {"linear_velocity", "angular_velocity"})

@@ -105,6 +105,10 @@ BUILT_IN_ACTIONS: Mapping[str, Mapping[str, float]] = MappingProxyType(
         "look_up": {"tilt_angle": 15.0},
         "look_down": {"tilt_angle": 15.0},
         "velocity_control": {"max_linear_speed": 0.5, "max_angular_speed": 60.0, "time_step": 0.5},
+        "waypoint": {"max_distance": 5.0, "max_actions": 60.0},
+        "pixel_goal": {"max_distance": 10.0, "max_actions": 60.0},
+        "trajectory": {"max_distance": 5.0, "max_actions": 8.0},
+        "teleport": {"max_distance": 5.0},
     }
 )
 
@@ -117,6 +121,8 @@ LIMITS: Mapping[str, tuple[float, float]] = MappingProxyType(
         "max_linear_speed": (0.0, 20.0),
         "max_angular_speed": (0.0, 720.0),
         "time_step": (0.0, 10.0),
+        "max_distance": (0.0, 100.0),
+        "max_actions": (0.0, 1000.0),
     }
 )
 

@@ -20,7 +20,14 @@ from numpy.typing import NDArray
 
 from nav_eval.compilation import compile_nogil_inline, compile_nogil_kernel
 from nav_eval.errors import BadCamera
-from nav_eval.records.geometry import IDENTITY_ROTATION, Quaternion, Vec3, make_rotation, to_rotation_matrix
+from nav_eval.records.geometry import (
+    IDENTITY_ROTATION,
+    Quaternion,
+    Vec3,
+    make_rotation,
+    rotate_vector,
+    to_rotation_matrix,
+)
 from nav_eval.sensors import Channel
 from nav_eval.simulator.rendering.prepared_scene import CHUNK_TRIANGLES as LANES
 
@@ -80,6 +87,14 @@ class Camera:
         projection[2, 3] = -2 * self.far * self.near / (self.far - self.near)
         projection[3, 2] = -1
         return projection @ self._world_to_camera()
+
+    def find_point(self, u: float, v: float, *, depth: float) -> Vec3 | None:
+        """The place in the world that a pixel shows at this depth; None for a depth of 0, which is nothing."""
+        if not depth > 0.0:
+            return None
+        across, down = (u - self.width / 2) / self.focal_length, (v - self.height / 2) / self.focal_length
+        x, y, z = rotate_vector(self.rotation, (across * depth, -down * depth, -depth))
+        return (self.position[0] + x, self.position[1] + y, self.position[2] + z)
 
     def _world_to_camera(self) -> NDArray[np.float64]:
         view = np.eye(4)
