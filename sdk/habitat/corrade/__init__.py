@@ -1,0 +1,1 @@
+"""Habitat's users import `corrade` and use nothing of it; neither do we."""

@@ -1,0 +1,1 @@
+"""Where Habitat keeps its C++ extension."""

@@ -1,0 +1,137 @@
+"""Takes the pictures of a simulator's sensors: cameras that share a lens and a place are drawn in one go."""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from habitat_sim.sensor import CameraSensor
+from habitat_sim.sensor_specs import SensorSubType, SensorType
+from numpy.typing import NDArray
+
+from nav_eval.compilation import compile_nogil_kernel
+from nav_eval.records.geometry import Quaternion, Vec3
+from nav_eval.sensors import Channel
+from nav_eval.simulator.rendering import Camera, Device, Frame, Renderer
+from nav_eval_habitat.scope import OutOfScope
+from nav_eval_habitat.world import World
+
+_CHANNELS = {
+    SensorType.COLOR: Channel.RGB,
+    SensorType.DEPTH: Channel.DEPTH,
+    SensorType.SEMANTIC: Channel.INSTANCE,
+}
+_WIDEST = 170.0  #: degrees that one perspective picture can show
+
+
+class View(NamedTuple):
+    """A lens and a pose; equal views are one picture."""
+
+    position: Vec3
+    rotation: Quaternion
+    width: int
+    height: int
+    hfov: float
+    near: float
+    far: float
+
+    def make_camera(self) -> Camera:
+        return Camera(**self._asdict())
+
+
+class PictureTaker:
+    """Draws one world. Pictures are fresh arrays."""
+
+    def __init__(self, world: World | None, *, gpu: int = 0) -> None:
+        self._world, self._gpu = world, gpu
+        self._renderer: Renderer | None = None
+
+    @property
+    def renderer(self) -> Renderer:
+        assert self._world is not None
+        if self._renderer is None:
+            self._renderer = Renderer(self._world.prepared, device=open_device(self._gpu))
+        return self._renderer
+
+    def take(self, sensors: Iterable[Any]) -> dict[str, NDArray[Any]]:
+        """The picture of each sensor, with its noise, by uuid."""
+        views: dict[View, list[Any]] = {}
+        pictures: dict[str, NDArray[Any]] = {}
+        for sensor in sensors:
+            pictures[sensor.uuid] = np.empty(0)  # keeps the order of the sensors
+            views.setdefault(_find_view(sensor.sensor_object), []).append(sensor)
+        for view, group in views.items():
+            pictures |= self._draw(view, group)
+        return pictures
+
+    def _draw(self, view: View, sensors: list[Any]) -> dict[str, NDArray[Any]]:
+        channels = {_get_channel(sensor) for sensor in sensors}
+        if self._world is None:
+            frame = _make_empty(view, channels)
+        else:
+            frame = self.renderer.render(view.make_camera(), channels)
+        return {sensor.uuid: sensor.apply_noise(self._finish(sensor, frame, sensors)) for sensor in sensors}
+
+    def _finish(self, sensor: Any, frame: Frame, twins: list[Any]) -> NDArray[Any]:
+        """As Habitat delivers it: colour with alpha, ids as the data set counts them."""
+        channel = _get_channel(sensor)
+        picture: NDArray[Any] = getattr(frame, channel)
+        if channel is Channel.RGB:
+            return add_alpha(picture)
+        if channel is Channel.INSTANCE and self._world is not None and self._world.id_shift:
+            return picture - np.minimum(picture, np.uint32(self._world.id_shift))
+        alone = sum(_get_channel(twin) is channel for twin in twins) == 1
+        return picture if alone else picture.copy()
+
+    def close(self) -> None:
+        if self._renderer is not None:
+            self._renderer.release()
+        self._renderer = None
+
+
+@lru_cache(maxsize=4)
+def open_device(gpu: int) -> Device:
+    """One context per process and device."""
+    return Device.open(gpu if gpu > 0 else None)
+
+
+def _get_channel(sensor: Any) -> Channel:
+    kind = sensor.spec.sensor_type
+    if kind not in _CHANNELS:
+        raise OutOfScope(f"A sensor of type {kind.name}")
+    return _CHANNELS[kind]
+
+
+def _find_view(sensor: CameraSensor) -> View:
+    spec: Any = sensor.specification()
+    if spec.sensor_subtype not in (SensorSubType.PINHOLE, SensorSubType.NONE):
+        raise OutOfScope(f"A camera of the kind {spec.sensor_subtype.name}")
+    place, turn = sensor.node.find_pose()
+    height, width = (int(side) for side in spec.resolution)
+    hfov = sensor.lens_degrees
+    if not 0.0 < hfov <= _WIDEST:
+        raise ValueError(f"The sensor {spec.uuid!r} has an hfov of {hfov:g} degrees; up to {_WIDEST:g} can be drawn.")
+    return View(place, turn, width, height, round(hfov, 9), sensor.near_plane_dist, sensor.far_plane_dist)
+
+
+def _make_empty(view: View, channels: set[Channel]) -> Frame:
+    """A picture of nothing."""
+    frame = Frame.empty(view.width, view.height, channels)
+    for channel in channels:
+        getattr(frame, channel).fill(0)
+    return frame
+
+
+def add_alpha(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Opaque RGBA."""
+    rgba = np.empty((*rgb.shape[:2], 4), dtype=np.uint8)
+    _add_alpha(rgb.reshape(-1), rgba.reshape(-1).view(np.uint32))
+    return rgba
+
+
+@compile_nogil_kernel
+def _add_alpha(rgb: NDArray[np.uint8], pixels: NDArray[np.uint32]) -> None:
+    for k in range(len(pixels)):
+        red, green, blue = np.uint32(rgb[3 * k]), np.uint32(rgb[3 * k + 1]), np.uint32(rgb[3 * k + 2])
+        pixels[k] = red | (green << np.uint32(8)) | (blue << np.uint32(16)) | np.uint32(0xFF000000)
+

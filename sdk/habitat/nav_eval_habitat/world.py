@@ -1,0 +1,101 @@
+"""A scene that a simulator stands in: what is drawn, named and walked on, each made when it is first needed."""
+
+from collections import OrderedDict
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nav_eval.cache import get_cache_folder
+from nav_eval.scene.formats.annotations import find_annotation
+from nav_eval.scene.model import Semantics
+from nav_eval.scene.navigation import AgentShape, read_navmesh
+from nav_eval.scene.navigation.mesh import NavigationMesh, load_mesh
+from nav_eval.simulator.scene_manager import SceneSource
+from nav_eval_habitat.scene_lookup import SceneFiles, find_scene_files
+
+if TYPE_CHECKING:
+    from nav_eval.simulator.rendering import PreparedScene
+
+EMPTY = ("NONE", "")
+WORLDS_IN_MEMORY = 4
+MATTERPORT = "Matterport3D"
+
+
+class World:
+    """One scene."""
+
+    def __init__(self, files: SceneFiles) -> None:
+        self.files = files
+        self.source = SceneSource(
+            path=files.stage, things=(), root=files.stage.parent, cache=get_cache_folder(), lighting="auto"
+        )
+        self._loaded: NavigationMesh | None = None
+
+    @property
+    def name(self) -> str:
+        return self.files.name
+
+    @property
+    def path(self) -> Path:
+        return self.files.stage
+
+    @property
+    def prepared(self) -> "PreparedScene":
+        return self.source.prepared
+
+    @cached_property
+    def semantics(self) -> Semantics:
+        return self.source.semantics()
+
+    @cached_property
+    def annotation(self) -> str:
+        """Whose annotation the scene has; empty without one."""
+        found = find_annotation(self.path)
+        return "" if found is None else found.kind
+
+    @property
+    def id_shift(self) -> int:
+        """How much larger our object ids are than the data set's own: users know the latter as values of pixels."""
+        return 1 if self.annotation in (MATTERPORT, "Replica", "ScanNet") else 0
+
+    @cached_property
+    def bounds(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """The corners of everything that is drawn."""
+        positions = self.prepared.vertices["position"]
+        return positions.min(axis=0), positions.max(axis=0)
+
+    def read_official_mesh(self) -> NavigationMesh | None:
+        """The mesh that came with the scene."""
+        if self._loaded is None and self.files.navmesh is not None:
+            self._loaded = read_mesh_file(self.files.navmesh)
+        return self._loaded
+
+    def build_mesh(self, shape: AgentShape) -> NavigationMesh:
+        """The mesh for an agent of this shape, made from the geometry and kept in the cache folder."""
+        return self.source.ground(shape, prefer_files=False)
+
+
+def read_mesh_file(path: Path) -> NavigationMesh:
+    """One of Habitat's `.navmesh` files, or one that a pathfinder of ours saved."""
+    with path.open("rb") as stream:
+        is_ours = stream.read(1) == b"{"
+    return load_mesh(path) if is_ours else read_navmesh(path)
+
+
+_worlds: OrderedDict[tuple[str, str], World] = OrderedDict()
+
+
+def open_world(scene_id: str, dataset_file: str) -> World | None:
+    """The world of a scene id; None for the empty one. The last few stay in memory."""
+    if scene_id in EMPTY:
+        return None
+    key = (scene_id, dataset_file)
+    if key not in _worlds:
+        _worlds[key] = World(find_scene_files(scene_id, dataset_file))
+        while len(_worlds) > WORLDS_IN_MEMORY:
+            _worlds.popitem(last=False)
+    _worlds.move_to_end(key)
+    return _worlds[key]
