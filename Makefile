@@ -21,7 +21,7 @@ $(VENV)/bin/python:
 
 $(READY): $(SOURCES) | $(VENV)/bin/python
 	deploy/host-packages.sh $(SYSTEM_PACKAGES)
-	deploy/install.sh $(BIN) --editable '.[render,export,store,s3,gateway,worker,bench,dev]' --editable './sdk[websocket]'
+	deploy/install.sh $(BIN) --editable '.[render,export,store,s3,gateway,worker,bench,dev]' --editable './sdk[websocket]' --editable ./sdk/habitat
 	touch $@ $(DEMO_READY)
 
 $(DEMO_READY): $(SOURCES) | $(VENV)/bin/python

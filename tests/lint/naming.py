@@ -12,7 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-DISTRIBUTIONS = {"nav-eval": "services", "nav-eval-sdk": "sdk/nav_eval_sdk"}
+DISTRIBUTIONS = {
+    "nav-eval": "services",
+    "nav-eval-sdk": "sdk/nav_eval_sdk",
+    "nav-eval-habitat": "sdk/habitat/nav_eval_habitat",
+}
+GIVEN_NAMES = ("sdk/habitat/habitat_sim", "sdk/habitat/magnum")
+"""Packages whose names are another project's: only how long their modules are is ours to choose."""
 VERBS = set((Path(__file__).parent / "verbs.txt").read_text().split())
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LEADS = {"is", "has", "can", "from", "to", "as", "on", "main"}
@@ -131,6 +137,8 @@ def check_distribution(folder: str) -> Iterator[str]:
 def main(only: list[str]) -> int:
     """Print the findings; arguments keep those that mention one of them."""
     findings = [finding for folder in DISTRIBUTIONS.values() for finding in check_distribution(folder)]
+    for path in (path for folder in GIVEN_NAMES for path in find_modules(folder)):
+        findings += [f"{path.relative_to(ROOT)}: {finding}" for finding in check_length(path)]
     shown = [finding for finding in findings if not only or any(part in finding for part in only)]
     print("\n".join(shown) or "Names are in order.")
     return int(bool(shown))

@@ -13,11 +13,14 @@ import pytest
 
 from support.paths import ROOT
 
-DISTRIBUTIONS = {"nav-eval": ROOT, "nav-eval-sdk": ROOT / "sdk"}
+DISTRIBUTIONS = {"nav-eval": ROOT, "nav-eval-sdk": ROOT / "sdk", "nav-eval-habitat": ROOT / "sdk" / "habitat"}
 OURS = {
+    "habitat_sim",
+    "magnum",
     "nav_eval",
     "nav_eval_demo",
     "nav_eval_gateway",
+    "nav_eval_habitat",
     "nav_eval_sdk",
     "nav_eval_store",
     "nav_eval_worker",
@@ -42,6 +45,8 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "services/nav_eval_store": ("nav-eval", "store"),
     "services/nav_eval_worker": ("nav-eval", "worker"),
     "services/nav_eval_worlds": ("nav-eval",),
+    "sdk/habitat": ("nav-eval-habitat",),
+    "sdk/habitat/habitat_sim/utils/viz_utils.py": ("nav-eval-habitat", "lab"),
     "sdk/nav_eval_sdk": ("nav-eval-sdk",),
     "sdk/nav_eval_sdk/json_messages.py": ("nav-eval-sdk", "websocket"),
     "sdk/nav_eval_sdk/arrays.py": ("nav-eval-sdk", "images"),

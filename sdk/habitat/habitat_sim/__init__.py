@@ -68,3 +68,6 @@ from habitat_sim.sensor import (
 from habitat_sim.sim_config import Configuration, SimulatorConfiguration
 from habitat_sim.simulator import Simulator
 from habitat_sim.utils import settings
+
+import habitat_sim._ext.habitat_sim_bindings
+import habitat_sim.bindings

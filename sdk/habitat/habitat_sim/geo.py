@@ -2,8 +2,9 @@
 
 from typing import Any
 
-import magnum as mn
 import numpy as np
+
+import magnum as mn
 from nav_eval_habitat.points import make_point
 
 UP, GRAVITY = make_point((0.0, 1.0, 0.0)), make_point((0.0, -1.0, 0.0))
@@ -63,7 +64,7 @@ class OBB:
         return float(np.linalg.norm(beyond))
 
 
-def compute_gravity_aligned_MOBB(gravity: Any, points: Any) -> OBB:  # noqa: N802 - Habitat's name
+def compute_gravity_aligned_MOBB(gravity: Any, points: Any) -> OBB:
     """The box around points, upright; aligned with the axes, not the smallest."""
     spread = np.asarray(points, dtype=np.float64).reshape(-1, 3)
     lower, upper = spread.min(axis=0), spread.max(axis=0)

@@ -3,8 +3,9 @@
 from enum import Enum
 from typing import Any
 
-import magnum as mn
 import numpy as np
+
+import magnum as mn
 from habitat_sim.rigid_state import RigidState
 from nav_eval_habitat.scope import make_placeholder
 

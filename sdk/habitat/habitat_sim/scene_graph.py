@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
-import magnum as mn
 import numpy as np
+
+import magnum as mn
 from magnum.angles import to_radians
 from magnum.quaternions import Numbers, multiply, rotate
 from nav_eval_habitat.points import to_position

@@ -1,16 +1,17 @@
 """What the things in a scene are, as Habitat tells it: levels, regions, objects, categories.
 
-Ids follow the data set: users take the number after the last `_` of an object's id for the value of its pixels. HM3D's and our own
-objects are `category_id`, with an extra `Unknown_0`, so that the place in the list is the value, too; MP3D's are
-`level_region_object`, counted from 0.
+Ids follow the data set: users take the number after the last `_` of an object's id for the value of its pixels. HM3D's
+and our own objects are `category_id`, with an extra `Unknown_0`, so that the place in the list is the value, too;
+MP3D's are `level_region_object`, counted from 0.
 """
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-import magnum as mn
 import numpy as np
+
+import magnum as mn
 from habitat_sim.geo import OBB
 
 
@@ -124,9 +125,7 @@ class SemanticScene:
 
     def get_regions_for_points(self, points: Sequence[Any]) -> list[tuple[int, float]]:
         """Regions with the share of the points in them, the largest first."""
-        counts = {
-            index: sum(region.contains(point) for point in points) for index, region in enumerate(self.regions)
-        }
+        counts = {index: sum(region.contains(point) for point in points) for index, region in enumerate(self.regions)}
         shares = [(index, count / len(points)) for index, count in counts.items() if count]
         return sorted(shares, key=lambda share: -share[1])
 

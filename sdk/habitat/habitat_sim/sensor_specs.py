@@ -3,8 +3,9 @@
 from enum import Enum
 from typing import Any
 
-import magnum as mn
 import numpy as np
+
+import magnum as mn
 
 
 class SensorType(Enum):

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-import magnum as mn
 import numpy as np
+
+import magnum as mn
 from habitat_sim.attributes import StageAttributes
 from habitat_sim.metadata import MetadataMediator
 from habitat_sim.nav import NavMeshSettings, PathFinder
@@ -12,13 +13,12 @@ from habitat_sim.scene_graph import SceneGraph
 from habitat_sim.semantic_scene import SemanticScene
 from habitat_sim.sim_config import SimulatorConfiguration
 from habitat_sim.utils.common import d3_40_colors_rgb
+from nav_eval.errors import NavigationMeshError
 from nav_eval_habitat.api_level import LEVEL
 from nav_eval_habitat.named_objects import make_semantic_scene
 from nav_eval_habitat.pictures import PictureTaker
 from nav_eval_habitat.scope import AbsentManager, OutOfScope
 from nav_eval_habitat.world import World, open_world
-
-from nav_eval.errors import NavigationMeshError
 
 
 class Random:

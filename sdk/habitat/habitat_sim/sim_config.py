@@ -3,6 +3,7 @@
 from typing import Any
 
 import attr
+
 from habitat_sim.agent.agent import AgentConfiguration
 
 

@@ -1,14 +1,15 @@
 """The simulator: agents in a world, steps, observations.
 
-habitat-lab's own simulator inherits from this one and gives `reset`, `step` and `reconfigure` other arguments; so nothing in here calls
-these through `self`.
+habitat-lab's own simulator inherits from this one and gives `reset`, `step` and `reconfigure` other arguments; so
+nothing in here calls these through `self`.
 """
 
 from collections.abc import MutableMapping
+from collections.abc import MutableMapping as MutableMapping_T
 from typing import Any, Self
-from typing import MutableMapping as MutableMapping_T
 
 import numpy as np
+
 from habitat_sim.agent.agent import Agent, AgentConfiguration, AgentState
 from habitat_sim.logging import logger
 from habitat_sim.nav import GreedyGeodesicFollower

@@ -63,14 +63,14 @@ class SmallVector(np.ndarray[Any, Any]):
     def __call__(self) -> Self:
         return self
 
-    def __eq__(self, other: object) -> bool:  # type: ignore[override]
+    def __eq__(self, other: object) -> bool:
         numbers = _to_array(other)
         return numbers is not None and numbers.shape == self.shape and is_close(np.asarray(self), numbers)
 
-    def __ne__(self, other: object) -> bool:  # type: ignore[override]
+    def __ne__(self, other: object) -> bool:
         return not self == other
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __deepcopy__(self, memo: object) -> Self:
         return self.copy()

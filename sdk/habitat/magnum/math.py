@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import numpy as np
+
 from magnum.angles import Rad
 from magnum.quaternions import Quaternion
 from magnum.vectors import Vector3

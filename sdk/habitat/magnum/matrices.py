@@ -4,10 +4,11 @@ import math
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
+
 from magnum._arrays import is_close
 from magnum.angles import to_radians
 from magnum.vectors import Vector3, Vector4
-from numpy.typing import NDArray
 
 
 class _SquareMatrix:

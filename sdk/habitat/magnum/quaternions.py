@@ -4,6 +4,7 @@ import math
 from typing import Any, Self
 
 import numpy as np
+
 from magnum._arrays import TOLERANCE
 from magnum.angles import Rad, to_radians
 from magnum.matrices import Matrix3

@@ -3,6 +3,7 @@
 from typing import Any, ClassVar, Self
 
 import numpy as np
+
 from magnum._arrays import SmallVector
 from magnum.vectors import Vector2, Vector2i, Vector3
 

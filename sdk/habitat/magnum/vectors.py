@@ -3,6 +3,7 @@
 from typing import Any, Self
 
 import numpy as np
+
 from magnum._arrays import SmallVector
 
 

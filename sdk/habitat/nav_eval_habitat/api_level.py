@@ -31,7 +31,7 @@ class ApiLevel(NamedTuple):
 
 def parse_release(text: str) -> tuple[int, int, int]:
     """0.3.320260507 is 0.3.4, 0.2.520230802 is 0.2.5: the day follows the patch number without a dot."""
-    major, minor, patch = (*text.split("+")[0].split(".")[:3], "0")[:3]
+    major, minor, patch = (*text.split("+", maxsplit=1)[0].split(".")[:3], "0")[:3]
     digits = "".join(character for character in patch if character.isdigit())
     if len(digits) <= 2:
         return int(major), int(minor), int(digits or 0)

@@ -41,4 +41,6 @@ def refuse_conflicts() -> None:
     import magnum
 
     if getattr(magnum, "BUILT_BY", None) != "nav-eval-habitat":
-        raise ConflictingPackage(f"`magnum` comes from {magnum.__file__}, not from nav-eval-habitat. {_ADVICE['magnum']}")
+        raise ConflictingPackage(
+            f"`magnum` comes from {magnum.__file__}, not from nav-eval-habitat. {_ADVICE['magnum']}"
+        )

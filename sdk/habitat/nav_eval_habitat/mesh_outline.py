@@ -1,7 +1,7 @@
 """A navigation mesh as triangles and border lines: for those who draw it, measure it, or ask for the nearest wall.
 
-The region of a mesh is where the margin, linear on every triangle of the lattice, is not negative. So each triangle is whole, cut
-once, or absent, and the border is made of the cuts.
+The region of a mesh is where the margin, linear on every triangle of the lattice, is not negative. So each triangle is
+whole, cut once, or absent, and the border is made of the cuts.
 """
 
 import math
@@ -98,7 +98,11 @@ def _cut_region(surface: Surface) -> tuple[Points, NDArray[np.int32], Points]:
     nodes = np.concatenate([np.stack([quads, east, far], axis=1), np.stack([quads, far, south], axis=1)])
     spacing = surface.tiling.spacing
     places = np.stack(
-        [(surface.i[nodes] + 0.5) * spacing, surface.height[nodes].astype(np.float64), (surface.j[nodes] + 0.5) * spacing],
+        [
+            (surface.i[nodes] + 0.5) * spacing,
+            surface.height[nodes].astype(np.float64),
+            (surface.j[nodes] + 0.5) * spacing,
+        ],
         axis=2,
     )
     margins = surface.margin[nodes].astype(np.float64)

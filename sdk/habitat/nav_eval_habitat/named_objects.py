@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-import magnum as mn
 import numpy as np
+
+import magnum as mn
 from habitat_sim.semantic_scene import (
     Mp3dObjectCategory,
     Mp3dRegionCategory,
@@ -14,7 +15,6 @@ from habitat_sim.semantic_scene import (
     SemanticRegion,
     SemanticScene,
 )
-
 from nav_eval.scene.model import Region, SceneObject, Semantics
 from nav_eval_habitat.world import MATTERPORT, World
 

@@ -5,10 +5,10 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from habitat_sim.sensor import CameraSensor
-from habitat_sim.sensor_specs import SensorSubType, SensorType
 from numpy.typing import NDArray
 
+from habitat_sim.sensor import CameraSensor
+from habitat_sim.sensor_specs import SensorSubType, SensorType
 from nav_eval.compilation import compile_nogil_kernel
 from nav_eval.records.geometry import Quaternion, Vec3
 from nav_eval.sensors import Channel
@@ -79,7 +79,8 @@ class PictureTaker:
         if channel is Channel.RGB:
             return add_alpha(picture)
         if channel is Channel.INSTANCE and self._world is not None and self._world.id_shift:
-            return picture - np.minimum(picture, np.uint32(self._world.id_shift))
+            shifted: NDArray[Any] = picture - np.minimum(picture, np.uint32(self._world.id_shift))
+            return shifted
         alone = sum(_get_channel(twin) is channel for twin in twins) == 1
         return picture if alone else picture.copy()
 
@@ -134,4 +135,3 @@ def _add_alpha(rgb: NDArray[np.uint8], pixels: NDArray[np.uint32]) -> None:
     for k in range(len(pixels)):
         red, green, blue = np.uint32(rgb[3 * k]), np.uint32(rgb[3 * k + 1]), np.uint32(rgb[3 * k + 2])
         pixels[k] = red | (green << np.uint32(8)) | (blue << np.uint32(16)) | np.uint32(0xFF000000)
-

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from magnum import Vector3
 
+from magnum import Vector3
 from nav_eval.records.geometry import Vec3
 from nav_eval_habitat.api_level import LEVEL
 

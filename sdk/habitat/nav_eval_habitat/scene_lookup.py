@@ -1,7 +1,7 @@
 """From a scene id to files: scene data sets, scene instances, stages, or a plain file.
 
-A scene data set is a JSON file that names others by patterns. A scene id is looked for in it as Habitat does: as part of the name of
-a scene instance, then as a scene-instance file, then as part of the name of a stage, then as a file.
+A scene data set is a JSON file that names others by patterns. A scene id is looked for in it as Habitat does: as part
+of the name of a scene instance, then as a scene-instance file, then as part of the name of a stage, then as a file.
 """
 
 import json

@@ -10,7 +10,7 @@ class OutOfScope(NavEvalError, NotImplementedError):
 
     def __init__(self, what: str) -> None:
         super().__init__(
-            f"{what} is not part of nav-eval-habitat: it simulates navigation, without physics, rearrangement and sound. "
+            f"{what} is not part of nav-eval-habitat, which simulates navigation without physics and sound. "
             "docs/moving_from_habitat.md lists what there is."
         )
 
@@ -21,7 +21,9 @@ def make_placeholder(name: str) -> type:
     def refuse(self: object, *_: object, **__: object) -> NoReturn:
         raise OutOfScope(f"habitat_sim's {name}")
 
-    return type(name, (), {"__init__": refuse, "__doc__": f"Only a name: {name} is out of scope.", "__module__": __name__})
+    return type(
+        name, (), {"__init__": refuse, "__doc__": f"Only a name: {name} is out of scope.", "__module__": __name__}
+    )
 
 
 class AbsentManager:

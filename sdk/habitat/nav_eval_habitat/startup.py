@@ -1,8 +1,8 @@
 """What runs when Python starts (`nav_eval_habitat.pth`): almost nothing, until somebody imports habitat-lab.
 
 habitat-lab 0.2.3 to 0.3.3 writes `field: Config = Config()` in dataclasses. From Python 3.11 on, a default whose class
-cannot be hashed is refused there, and dataclasses that compare cannot be hashed. So dataclasses of habitat-lab, and those that
-inherit from one of its, get a hash. Nobody ever asks for it.
+cannot be hashed is refused there, and dataclasses that compare cannot be hashed. So dataclasses of habitat-lab, and
+those that inherit from one of its, get a hash. Nobody ever asks for it.
 """
 
 import dataclasses
@@ -45,7 +45,9 @@ def allow_config_defaults() -> None:
 
 
 def _is_config(made: type) -> bool:
-    return "__hash__" not in made.__dict__ and any(base.__module__.partition(".")[0] in _PACKAGES for base in made.__mro__)
+    return "__hash__" not in made.__dict__ and any(
+        base.__module__.partition(".")[0] in _PACKAGES for base in made.__mro__
+    )
 
 
 def install() -> None:

@@ -9,7 +9,13 @@ from nav_eval.scene.navigation.surface import Surface, find_nearest, get_height,
 
 
 def make_island_view(
-    mesh: NavigationMesh, corner: tuple[float, float], shape: tuple[int, int], *, pixel: float, height: float, eps: float
+    mesh: NavigationMesh,
+    corner: tuple[float, float],
+    shape: tuple[int, int],
+    *,
+    pixel: float,
+    height: float,
+    eps: float,
 ) -> NDArray[np.int32]:
     """Rows along z, columns along x, each sampled at its lower corner; −1 where nobody can stand near that height."""
     view = np.full(shape, -1, dtype=np.int32)

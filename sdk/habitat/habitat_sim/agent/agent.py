@@ -3,9 +3,11 @@
 from typing import Any
 
 import attr
-import magnum as mn
 import numpy as np
 import quaternion as qt
+from numpy.typing import NDArray
+
+import magnum as mn
 from habitat_sim.agent.controls import ActuationSpec, ObjectControls
 from habitat_sim.errors import InvalidAttachedObject
 from habitat_sim.registry import registry
@@ -14,7 +16,6 @@ from habitat_sim.sensor import SensorFactory
 from habitat_sim.utils.validators import all_is_finite, is_unit_length, value_is_validated
 from magnum.quaternions import Numbers, multiply, rotate
 from nav_eval_habitat.points import to_position
-from numpy.typing import NDArray
 
 
 @attr.s(auto_attribs=True)
@@ -136,9 +137,7 @@ class Agent:
         state = AgentState.__new__(AgentState)
         state.position = np.array(place, dtype=np.float32)
         state.rotation = _make_quaternion(turn)
-        state.sensor_states = {
-            uuid: _make_pose(place, turn, sensor.node) for uuid, sensor in self.sensors.items()
-        }
+        state.sensor_states = {uuid: _make_pose(place, turn, sensor.node) for uuid, sensor in self.sensors.items()}
         return state
 
     def set_state(

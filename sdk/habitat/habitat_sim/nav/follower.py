@@ -3,9 +3,11 @@
 import math
 from collections.abc import Callable
 from enum import Enum
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+
 from habitat_sim.errors import GreedyFollowerError
 from habitat_sim.nav.path_finder import PathFinder
 from habitat_sim.nav.paths import ShortestPath
@@ -135,7 +137,7 @@ class GreedyGeodesicFollowerImpl:
         last = self._taken[-self._threshold :]
         if len(last) < self._threshold or any(action not in _TURNS for action in last):
             return False
-        return all(first is not second for first, second in zip(last, last[1:], strict=False))
+        return all(first is not second for first, second in pairwise(last))
 
 
 def _make_node(place: Any, turn: Numbers) -> SceneNode:
@@ -185,7 +187,9 @@ class GreedyGeodesicFollower:
         )
 
     def _find_action(self, name: str) -> tuple[Any, Any]:
-        found = [(key, spec.actuation) for key, spec in self.agent.agent_config.action_space.items() if spec.name == name]
+        found = [
+            (key, spec.actuation) for key, spec in self.agent.agent_config.action_space.items() if spec.name == name
+        ]
         assert len(found) == 1, f"The follower needs one {name} action in the action space; there are {len(found)}"
         return found[0]
 

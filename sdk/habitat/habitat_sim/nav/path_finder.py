@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
 from habitat_sim.nav.paths import HitRecord, PathRequest
 from habitat_sim.nav.settings import NavMeshSettings
+from nav_eval.errors import NavigationMeshError
+from nav_eval.records.geometry import Vec3
+from nav_eval.scene.navigation.mesh import HEIGHT_ERROR, MeshField, NavigationMesh, save_mesh
 from nav_eval_habitat.mesh_outline import MeshOutline
 from nav_eval_habitat.points import NOWHERE, make_point, round_position, to_position
 from nav_eval_habitat.top_down_view import make_island_view
 from nav_eval_habitat.world import read_mesh_file
-from numpy.typing import NDArray
-
-from nav_eval.errors import NavigationMeshError
-from nav_eval.records.geometry import Vec3
-from nav_eval.scene.navigation.mesh import HEIGHT_ERROR, MeshField, NavigationMesh, save_mesh
 
 _SAME_PLACE = 1e-6  #: metres; a step that ended this near was not cut short
 
@@ -47,7 +47,9 @@ class PathFinder:
     @property
     def mesh(self) -> NavigationMesh:
         if self._mesh is None:
-            raise NavigationMeshError("No navigation mesh is loaded: call load_nav_mesh or sim.recompute_navmesh first.")
+            raise NavigationMeshError(
+                "No navigation mesh is loaded: call load_nav_mesh or sim.recompute_navmesh first."
+            )
         return self._mesh
 
     @property
@@ -129,7 +131,7 @@ class PathFinder:
     def _measure(self, path: PathRequest) -> tuple[MeshField, list[int], Vec3] | None:
         if self._mesh is None or not all(map(math.isfinite, path.start)):
             return None
-        start = path.start if self._mesh.is_navigable(path.start) else self._mesh.snap_point(path.start)
+        start = self._mesh.snap_point(path.start)
         if path.field is None or path.field[0] is not self._mesh:
             ends = [(index, self._snap(end)) for index, end in enumerate(path.ends)]
             kept = [(index, end) for index, end in ends if end is not None]

@@ -8,9 +8,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from nav_eval_habitat.points import make_point, round_position
-
 from nav_eval.records.geometry import Vec3
+from nav_eval_habitat.points import make_point, round_position
 
 
 class PathRequest:

@@ -3,9 +3,8 @@
 import platform
 import sys
 
-from nav_eval_habitat import __version__
-
 from nav_eval import __version__ as engine_version
+from nav_eval_habitat import __version__
 
 
 def main() -> None:

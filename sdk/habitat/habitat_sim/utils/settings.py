@@ -12,7 +12,11 @@ from habitat_sim.sim_config import Configuration, SimulatorConfiguration
 BLACK = mn.Color4.from_linear_rgb_int(0)
 
 _KINDS = {"rgba": SensorType.COLOR, "depth": SensorType.DEPTH, "semantic": SensorType.SEMANTIC}
-_LENSES = {"ortho": SensorSubType.ORTHOGRAPHIC, "fisheye": SensorSubType.FISHEYE, "equirect": SensorSubType.EQUIRECTANGULAR}
+_LENSES = {
+    "ortho": SensorSubType.ORTHOGRAPHIC,
+    "fisheye": SensorSubType.FISHEYE,
+    "equirect": SensorSubType.EQUIRECTANGULAR,
+}
 
 default_sim_settings: dict[str, Any] = {
     "scene_dataset_config_file": "default",

@@ -4,9 +4,10 @@ from contextlib import ContextDecorator
 from typing import Any, Self
 
 import attr
-import magnum as mn
 import numpy as np
 import quaternion
+
+import magnum as mn
 
 
 class NoAttrValidationContext(ContextDecorator):

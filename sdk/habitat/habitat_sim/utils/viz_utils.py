@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from habitat_sim.utils.common.common import d3_40_colors_rgb
-from nav_eval_habitat.scope import OutOfScope
 from numpy.typing import NDArray
 from PIL import Image
+
+from habitat_sim.utils.common.common import d3_40_colors_rgb
+from nav_eval_habitat.scope import OutOfScope
 
 _GRAY = 150
 
@@ -68,7 +69,7 @@ def make_video_frame(
     border_frames: list[Image.Image] | None = None,
 ) -> Image.Image:
     """One observation with others laid over it."""
-    frame = observation_to_image(ob[primary_obs], primary_obs_type, depth_clip)
+    frame: Image.Image | None = observation_to_image(ob[primary_obs], primary_obs_type, depth_clip)
     if frame is None:
         raise RuntimeError("make_video_frame : primary image processing failed")
     borders = border_frames or border_frames_from_overlay(overlay_settings)

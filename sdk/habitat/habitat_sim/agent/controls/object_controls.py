@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import attr
+
 from habitat_sim.registry import registry
 from habitat_sim.scene_graph import SceneNode
 from nav_eval_habitat.points import to_position

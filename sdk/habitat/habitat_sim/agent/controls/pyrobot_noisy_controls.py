@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import attr
-import magnum as mn
 import numpy as np
+from numpy.typing import NDArray
+
+import magnum as mn
 from habitat_sim.agent.controls.controls import ActuationSpec, SceneNodeControl
 from habitat_sim.registry import registry
 from habitat_sim.scene_graph import SceneNode
-from numpy.typing import NDArray
 
 _SIGMAS = 3.0
 _LEAST_SHARE = 0.95  #: of what was asked for, that noise may take away

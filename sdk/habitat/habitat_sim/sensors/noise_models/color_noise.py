@@ -3,10 +3,11 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
 from habitat_sim.registry import registry
 from habitat_sim.sensor_specs import SensorType
 from habitat_sim.sensors.noise_models.sensor_noise_model import SensorNoiseModel
-from numpy.typing import NDArray
 
 Picture = NDArray[np.uint8]
 

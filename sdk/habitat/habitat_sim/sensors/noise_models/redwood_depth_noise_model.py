@@ -5,10 +5,11 @@ The measured distortion of one camera's lens, which Habitat adds as a table, is 
 """
 
 import numpy as np
+from numpy.typing import NDArray
+
 from habitat_sim.registry import registry
 from habitat_sim.sensor_specs import SensorType
 from habitat_sim.sensors.noise_models.sensor_noise_model import SensorNoiseModel
-from numpy.typing import NDArray
 
 _BASELINE, _LEVELS = 35.130, 8.0  #: disparity of one metre; steps of disparity
 _JITTER, _DISPARITY_NOISE = 0.25, 0.027778  #: pixels; of disparity

@@ -1,8 +1,8 @@
 """Quaternions and colours."""
 
+import numpy as np
 
 import magnum as mn
-import numpy as np
 from habitat_sim.utils.common import common, quaternion_utils
 from habitat_sim.utils.common.common import colorize_ids, d3_40_colors_hex, d3_40_colors_rgb
 from habitat_sim.utils.common.quaternion_utils import (
@@ -24,8 +24,6 @@ def orthonormalize_rotation_shear(transformation: mn.Matrix4) -> mn.Matrix4:
     rows = np.asarray(transformation, dtype=np.float64)
     q, r = np.linalg.qr(rows[:3, :3])
     return mn.Matrix4.from_(q * np.sign(np.diagonal(r)), rows[:3, 3])
-
-
 
 
 __all__ = [

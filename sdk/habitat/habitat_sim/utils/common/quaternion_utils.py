@@ -4,10 +4,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import magnum as mn
 import numpy as np
 import quaternion as qt
 from numpy.typing import NDArray
+
+import magnum as mn
 
 _SMALLEST_ANGLE = 1e-5
 
