@@ -23,6 +23,7 @@ BENCHES = (
     "navigation",
     "rendering",
     "transport",
+    "batching",
     "evaluation",
     "envs",
     "store",

@@ -24,6 +24,8 @@ TARGETS = {
     "datasets.r2r_load_ratio": Target(0.5),
     "navigation.steps_per_second": Target(100_000),
     "navigation.geodesic_microseconds": Target(20, at_least=False),
+    "batching.grpc_batching_ratio": Target(6),
+    "batching.rest_batching_ratio": Target(6),
     "transport.unary_over_shared_ratio": Target(8),
     "transport.stream_over_shared_ratio": Target(5),
     "envs.blind_two_workers_ratio": Target(1.7),

@@ -25,7 +25,9 @@ from nav_eval_sdk.errors import AgentError, BadAnswer, BadRequest, SdkError
 
 AgentSource = Union[Agent, Callable[[], Agent]]
 
-BATCH_WINDOW = 0.005  #: seconds that the first of a batch waits for the others
+BATCH_WINDOW = 0.005  #: seconds that the first of a batch waits for the others, at least
+BATCH_PATIENCE = 0.25  #: of what the last batch cost: a costly model gains more by waiting than it loses
+MAX_BATCH_WAIT = 0.5  #: seconds; nobody waits longer, whatever the model costs
 
 
 @dataclass
@@ -48,6 +50,7 @@ class _AgentThread(threading.Thread):
         self.busy = False
         self._make = make
         self._window = window
+        self._cost = 0.0  #: seconds of the last batch
         self._inbox: queue.SimpleQueue[_Job] = queue.SimpleQueue()
 
     def call(self, work: Callable[[Agent], Any]) -> Any:  # noqa: ANN401
@@ -73,16 +76,24 @@ class _AgentThread(threading.Thread):
         while True:
             jobs = self._next(description.max_episodes)
             self.busy = True
+            began = time.monotonic()
             _run_jobs(agent, jobs)
+            if jobs[0].work is None:
+                self._cost = time.monotonic() - began
             self.busy = False
             del jobs  # nothing of an observation may outlive its answer here
 
     def _next(self, most: int) -> list[_Job]:
-        """The next job; or as many acts as come together."""
+        """The next job; or as many acts as come together, the longest waiting first.
+
+        Whatever came while the model was at work is taken at once. For episodes that have not asked yet, the first
+        waits a little, by what a batch costs: a slow episode is never waited for longer than that.
+        """
         first = self._inbox.get()
         if first.work is not None or not self.batches:
             return [first]
-        batch, until = [first], time.monotonic() + self._window
+        patience = min(max(self._window, BATCH_PATIENCE * self._cost), max(self._window, MAX_BATCH_WAIT))
+        batch, until = [first], time.monotonic() + patience
         others: list[_Job] = []
         while len(batch) < min(most, len(self.sessions)):
             try:

@@ -3,6 +3,7 @@
 import functools
 import math
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -125,6 +126,52 @@ def test_a_batch_does_not_wait_for_episodes_that_do_not_exist() -> None:
     host.start()
     host.reset(an_episode("a"))
     assert host.act("a", 1, Observation(0, {}, episode=an_episode("a")))[0].name == "a"
+
+
+class CostlyModel(Agent):
+    """Costs a fixed time and a little per item, as a GPU does; counts what it would have cost."""
+
+    max_episodes = 16
+    fixed, per_item = 0.05, 0.001
+
+    def __init__(self) -> None:
+        self.seconds, self.answered = 0.0, 0
+
+    def act_batch(self, observations: Any) -> list[str]:
+        cost = self.fixed + self.per_item * len(observations)
+        self.seconds, self.answered = self.seconds + cost, self.answered + len(observations)
+        time.sleep(cost)
+        return [f"{observation.episode.session_id}/{observation.step}" for observation in observations]
+
+
+def test_sixteen_episodes_cost_a_sixth_of_one_at_a_time_and_decide_the_same() -> None:
+    agent = CostlyModel()
+    host = Host(agent)
+    host.start()
+    sessions = [f"s{number}" for number in range(16)]
+    for session in sessions:
+        host.reset(an_episode(session))
+
+    def play(session: str) -> list[str]:
+        episode = an_episode(session)
+        return [host.act(session, step + 1, Observation(step, {}, episode=episode))[0].name for step in range(8)]
+
+    with ThreadPoolExecutor(16) as pool:
+        decided = list(pool.map(play, sessions))
+    assert decided == [[f"{session}/{step}" for step in range(8)] for session in sessions]
+    alone = agent.answered * (agent.fixed + agent.per_item)
+    assert alone / agent.seconds >= 6
+
+
+def test_an_episode_that_takes_its_time_holds_nobody_up() -> None:
+    host = Host(CostlyModel())
+    host.start()
+    for session in ("quick", "slow"):  # the slow one is still being drawn, and never asks
+        host.reset(an_episode(session))
+    for step in range(3):
+        assert (
+            host.act("quick", step + 1, Observation(step, {}, episode=an_episode("quick")))[0].name == f"quick/{step}"
+        )
 
 
 class Failing(Agent):
