@@ -18,6 +18,7 @@ from nav_eval_sdk.check.checks import (
     offer_sensors,
     require_description,
 )
+from nav_eval_sdk.check.vectors import keep_wanted, read_conversation
 from nav_eval_sdk.errors import SdkError
 
 DESCRIPTION_CHECKS = Checks()
@@ -218,6 +219,26 @@ def check_sequence_echoed(context: CheckContext) -> None:
 def check_longer_episode(context: CheckContext) -> str:
     replies = context.play(STEPS)
     return f"{len(replies)} observations"
+
+
+@ACTION_CHECKS.add(
+    "it answers a recorded conversation",
+    fix="Play nav_eval_sdk/vectors against your code: each file says what is sent, and what may be answered.",
+)
+def check_recorded_conversation(context: CheckContext) -> str:
+    """As an evaluator said it, geometry of cameras and motion included."""
+    recorded = read_conversation("localization" if context.task.name == "localization" else "vln")
+    wanted = tuple(context.described.description.sensors) if context.described else ()
+    if not set(wanted) <= set(recorded.task.sensors):
+        raise CheckSkipped("the agent wants sensors that the recording does not have")
+    episode = context.probe.open(recorded.task, instruction=recorded.instruction)
+    for seen in recorded.observations:
+        for action in episode.act(keep_wanted(seen, wanted)).actions:
+            if action.name not in recorded.task.actions:
+                known = ", ".join(recorded.task.actions)
+                raise CheckFailed(f"it answers {action.name!r} where the task has {known}")
+    episode.end()
+    return f"{len(recorded.observations)} observations"
 
 
 @ACTION_CHECKS.add("it takes leave", fix="Answer End, then close the stream, and free what the episode needed.")

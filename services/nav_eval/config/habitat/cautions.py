@@ -43,7 +43,7 @@ def list_cautions(tree: dict[str, Any], facts: StatedFacts) -> Iterator[str]:
         )
     if any(name in RXR_FEATURES for name in facts.sensors):
         yield (
-            "RxR's instruction sensor gives text features (BERT) in Habitat; here `instruction` is the text itself, and "
+            "RxR's instruction sensor gives features (BERT) in Habitat; here `instruction` is the text itself, and "
             "the agent encodes it."
         )
     distance = evaluation["success_distance"]
