@@ -45,8 +45,8 @@ def serve(
     """
     protocol = protocol or os.environ.get(PROTOCOL_VARIABLE, "grpc")
     host = Host(agent, max_episodes=max_episodes, batch_window=batch_window)
-    server = _start_server(protocol, host, address or get_address())
-    _stop_on_signals(server)
+    server = start_server(protocol, host, address or get_address())
+    stop_on_signals(server)
     host.start()
     server.wait()
     if host.busy:  # nobody waits for its answer any more, and it may never come
@@ -55,7 +55,7 @@ def serve(
         os._exit(0)
 
 
-def _start_server(protocol: str, host: Host, address: str) -> Server:
+def start_server(protocol: str, host: Host, address: str) -> Server:
     if protocol == "grpc":
         from nav_eval_sdk.grpc_server import GrpcServer
 
@@ -71,7 +71,7 @@ def _start_server(protocol: str, host: Host, address: str) -> Server:
     raise SdkError(f"There is no protocol {protocol!r}; choose among {', '.join(PROTOCOLS)}.")
 
 
-def _stop_on_signals(server: Server) -> None:
+def stop_on_signals(server: Server) -> None:
     """End in order when the container is stopped."""
     if threading.current_thread() is not threading.main_thread():
         return

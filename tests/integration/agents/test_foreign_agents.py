@@ -53,6 +53,13 @@ def test_an_agent_built_from_the_first_published_proto_still_plays() -> None:
         assert names(client) == expected()
 
 
+def test_code_that_owns_the_loop_is_an_agent() -> None:
+    with connect(f"{sys.executable} {HERE / 'loop_agent.py'}", SETTINGS) as client:
+        assert client.describe(TASK).name == "loop"
+        for _ in range(2):  # one episode after the other
+            assert names(client) == expected()
+
+
 @pytest.fixture(scope="module")
 def node_modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The packages that the JavaScript agent needs; a machine that cannot get them must not be CI."""
