@@ -103,6 +103,7 @@ class Action:
     poses: tuple[Pose, ...] = ()
     """Localization: `Action("answer", poses=(…,))`, up to three, the best first. Trajectory: where to go, in order."""
     camera: str = ""  #: whose pixel it is, in `Action("pixel_goal", {"u": …, "v": …}, camera="rgb")`
+    text: str = ""  #: why, in words: kept in the record and shown in replays, at most 2,048 bytes per action
 
 
 Answer = Union[str, Action, Mapping[str, Any], Sequence[Union[str, Action, Mapping[str, Any]]]]

@@ -157,6 +157,7 @@ def _encode_action(action: Action) -> pb.Action:
         arguments={name: float(value) for name, value in action.arguments.items()},
         poses=[pb.Pose(position=pose.position, rotation=pose.rotation) for pose in action.poses],
         camera=action.camera,
+        text=action.text,
     )
 
 

@@ -323,7 +323,7 @@ def _parse_mapping(item: Mapping[str, Any], known: Sequence[str]) -> Action:
     if not isinstance(arguments, Mapping):
         raise BadAnswer(f"act returned {dict(item)!r:.200}; 'action_args' must map names to numbers.")
     numbers = {str(key): float(value) for key, value in arguments.items()}
-    return Action(name, numbers, poses, camera=str(item.get("camera", "")))
+    return Action(name, numbers, poses, camera=str(item.get("camera", "")), text=str(item.get("text", "")))
 
 
 def _parse_pose(pose: object) -> Pose:

@@ -241,6 +241,8 @@ def _encode_action(action: Action) -> Document:
         "action": action.name,
         "action_args": {name: float(value) for name, value in action.arguments.items()},
     }
+    if action.text:
+        document["text"] = action.text
     if action.camera:
         document["camera"] = action.camera
     if action.poses:

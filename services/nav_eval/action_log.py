@@ -22,6 +22,23 @@ FORMAT = b"nav-eval action log 1"
 _encoder = msgspec.json.Encoder(order="deterministic")
 
 
+TEXT_BYTES_PER_ACTION = 2048
+TEXT_BYTES = 65_536  #: in an episode
+
+
+class ReasoningBudget:
+    """How much of an agent's own words an episode keeps: the beginning of each, until all is spent."""
+
+    def __init__(self) -> None:
+        self._left = TEXT_BYTES
+
+    def keep(self, text: str) -> str:
+        """As many whole characters as there is room for; what cannot be written as UTF-8 is left out."""
+        kept = text.encode(errors="ignore")[: min(TEXT_BYTES_PER_ACTION, self._left)].decode(errors="ignore")
+        self._left -= len(kept.encode())
+        return kept
+
+
 class ActionLog:
     """Grows by one entry per step. The chain is made when somebody asks for its digest."""
 
@@ -57,7 +74,7 @@ class ActionLog:
 
 def _make_entry(action: Action) -> LoggedAction:
     """A bare name where there is no more to say."""
-    said = {"action_args": dict(action.arguments), "goal": action.goal}
+    said = {"action_args": dict(action.arguments), "goal": action.goal, "text": action.text}
     kept = {key: value for key, value in said.items() if value}
     return {"action": action.name, **kept} if kept else action.name
 
@@ -75,6 +92,7 @@ def parse_entry(entry: Any) -> Action:  # noqa: ANN401 - comes out of a file
                 name=entry["action"],
                 arguments={str(name): float(value) for name, value in arguments.items()},
                 goal=_parse_goal(entry.get("goal")),
+                text=str(entry.get("text") or ""),
             )
     raise RecordError(f"An action log holds {entry!r}; an entry is a name, or an object with action and action_args.")
 

@@ -16,12 +16,13 @@ the agent's are never delivered.
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from nav_eval.action_log import ActionLog, is_same_place, parse_entry
+from nav_eval.action_log import ActionLog, ReasoningBudget, is_same_place, parse_entry
 from nav_eval.agents.messages import ANSWER, Action
 from nav_eval.config.schema import BenchmarkConfig
 from nav_eval.dataset.episode import Episode
@@ -64,6 +65,7 @@ class EpisodePlay:
         #: where the agent is
         self.state: AgentState = simulator.get_agent_state()
         self.log = ActionLog(episode.episode_id, self.state)
+        self._reasoning = ReasoningBudget()
 
     @property
     def is_over(self) -> bool:
@@ -86,6 +88,8 @@ class EpisodePlay:
             self.progress.answer(action.poses)
             self.log.append_answer(action.poses)
             return self.state
+        if action.text:
+            action = replace(action, text=self._reasoning.keep(action.text))
         if action.name in GOALS:
             return self._walk(action, seconds=seconds)
         return self._move(action, seconds=seconds)
@@ -96,13 +100,13 @@ class EpisodePlay:
         request = GoalRequest(name=action.name, arguments=action.arguments, camera=action.camera, points=points)
         walk, goal, steps = self._simulator.start_walk(request), action.to_goal(), 0
         while not self.progress.over and (name := walk.choose_action(self.state)) is not None:
-            self._move(Action(name=name, goal=None if steps else goal), seconds=0.0 if steps else seconds)
+            step = Action(name=name) if steps else Action(name=name, goal=goal, text=action.text)
+            self._move(step, seconds=0.0 if steps else seconds)
             steps += 1
-        return self.state if steps else self._stay(goal, seconds=seconds)
-
-    def _stay(self, goal: dict[str, object], *, seconds: float) -> AgentState:
-        """A goal that asks for nothing costs a step all the same, or it could be asked for without end."""
-        return self._move(Action(name=STAY, goal=goal), seconds=seconds)
+        if steps:
+            return self.state
+        # a goal that asks for nothing costs a step all the same, or it could be asked for without end
+        return self._move(Action(name=STAY, goal=goal, text=action.text), seconds=seconds)
 
     def _move(self, action: Action, *, seconds: float) -> AgentState:
         if action.name == STAY:

@@ -206,6 +206,9 @@ def _decode_action(item: object) -> Action:
     camera = item.get("camera", "")
     if not isinstance(camera, str):
         raise ProtocolError("`camera` must be the name of a camera.")
+    text = item.get("text", "")
+    if not isinstance(text, str):
+        raise ProtocolError("`text` must be text.")
     name = item.get("action", ANSWER if poses else None)
     if name is not None and not isinstance(name, str):
         raise ProtocolError(f"`action` is {shorten(repr(name))}. {ACTIONS_ARE_NAMES}")
@@ -216,6 +219,7 @@ def _decode_action(item: object) -> Action:
         arguments=_decode_arguments(item.get("action_args") or {}),
         poses=tuple(_decode_pose(guess) for guess in poses[: MAX_TRAJECTORY + 1]),
         camera=camera,
+        text=text,
     )
 
 

@@ -246,6 +246,7 @@ def _decode_action(item: object) -> Action:
         arguments=_decode_arguments(arguments),
         poses=tuple(map(_decode_pose, poses[: MAX_TRAJECTORY + 1])),
         camera=str(get("camera", "")),
+        text=str(get("text", "")),
     )
 
 

@@ -192,6 +192,7 @@ class Action:
         Pose, ...
     ] = ()  #: localization: up to three guesses, the best first; trajectory: where to go, in order
     camera: str = ""  #: whose pixel it is, in a pixel goal
+    text: str = ""  #: why, in the agent's own words; kept in the log as far as the budget goes
     goal: Mapping[str, Any] | None = None  #: in a log: what an agent asked for, at the first action that it led to
 
     def to_goal(self) -> dict[str, Any]:

@@ -209,6 +209,7 @@ def _decode_action(action: pb.Action) -> Action:
     return Action(
         name=action.name,
         camera=action.camera,
+        text=action.text,
         arguments=dict(action.arguments),
         poses=tuple(make_pose(position=guess.position, rotation=guess.rotation) for guess in guesses),
     )

@@ -26,6 +26,7 @@ class ReplayStep(_Record, frozen=True, kw_only=True):
     yaw: float  #: radians to the left of −Z
     tilt: float = 0.0  #: degrees that the cameras look up
     action: str | None = None  #: what led here; none at the start
+    text: str = ""  #: why, in the agent's own words
     arguments: dict[str, float] = {}
     collided: bool = False
     stage: int = 0  #: the stage that was under way when the action was taken

@@ -83,6 +83,7 @@ class _Tracer:
                 yaw=state.yaw,
                 tilt=state.tilt / MICRODEGREES,
                 action=None if action is None else action.name,
+                text="" if action is None else action.text,
                 arguments={} if action is None else dict(action.arguments),
                 collided=state.collided,
                 stage=stage,

@@ -148,6 +148,19 @@ def test_what_goals_become(benchmark: BenchmarkConfig, tmp_path: Path, answer: A
     assert result.actions[0]["goal"]["action"] == answer["action"]
 
 
+def test_reasoning_is_kept_within_its_budget_and_verifies(benchmark: BenchmarkConfig, tmp_path: Path) -> None:
+    thought = "Ich sehe 一张桌子 " * 400  # more than an action may say
+    said = play(benchmark, {"action": "turn_left", "text": thought}, tmp_path / "said").actions[0]
+    assert said["action"] == "turn_left"
+    assert thought.startswith(said["text"])
+    assert 2045 <= len(said["text"].encode()) <= 2048
+    walked = play(
+        benchmark, {"action": "waypoint", "action_args": {"forward": 0.5}, "text": "There."}, tmp_path / "walked"
+    )
+    assert walked.actions[0]["text"] == "There."
+    assert walked.actions[1] == "move_forward"
+
+
 def test_teleport_only_where_a_task_declares_it(room_benchmark: Make, tmp_path: Path) -> None:
     actions = "[{name: stop}, {name: move_forward}, {name: teleport, params: {max_distance: 2.0}}]"
     declared = room_benchmark("demo_vln", f"task.actions={actions}", "output.save_trajectories=false")
