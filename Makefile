@@ -7,10 +7,11 @@ TEST_PACKAGES := postgresql chromium=chromium node=nodejs npm=npm redis-server=r
     promtool=prometheus kubectl=kubernetes-client docker-registry=docker-registry
 ENGINE_PACKAGES := dockerd=docker.io docker=docker.io debootstrap=debootstrap zstd=zstd iptables=iptables docker-compose=docker-compose
 READY := $(VENV)/.ready
+LABS := 0.3.320260507 0.3.220241205 0.2.520230802
 DEMO_READY := $(VENV)/.ready-demo
 SOURCES := pyproject.toml sdk/pyproject.toml constraints.txt protos/build.py protos/nav_eval/v1/agent.proto
 
-.PHONY: setup hooks secrets demo test containers unit lint format bench lock clean
+.PHONY: setup hooks secrets demo test habitat containers unit lint format bench lock clean
 
 setup: $(READY)  ## install everything
 
@@ -43,6 +44,10 @@ test: $(READY)  ## every test there is; as root also those on a private Docker e
 	[ "$$(id -u)" -ne 0 ] || deploy/host-packages.sh $(ENGINE_PACKAGES)
 	$(BIN)/python -c 'import rerun, torch' 2>/dev/null || $(BIN)/pip install --quiet --constraint constraints.txt --editable '.[learn,rerun]'
 	$(BIN)/pytest --numprocesses 2 --dist loadgroup --cov --cov-report=term $(ARGS)
+
+habitat: $(READY)  ## the real habitat-lab, every version that we promise, each in a virtualenv of its own
+	for lab in $(LABS); do tests/integration/habitat/install_lab.sh .labs/$$lab $$lab && NAV_EVAL_LAB_PYTHON=.labs/$$lab/bin/python \
+	    $(BIN)/pytest tests/integration/habitat $(ARGS) || exit 1; done
 
 containers: $(READY)  ## of these, those on a private Docker engine alone (root)
 	deploy/host-packages.sh $(TEST_PACKAGES) $(ENGINE_PACKAGES)

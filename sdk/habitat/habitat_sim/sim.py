@@ -82,9 +82,8 @@ class SimulatorBackend:
         """The mesh that came with the scene, unless another body than its own must fit."""
         if self._world is None:
             return
-        official = self._world.read_official_mesh()
-        if official is not None:
-            self._pathfinder.use_mesh(official)
+        if self._world.files.navmesh is not None:
+            self._pathfinder.load_nav_mesh(str(self._world.files.navmesh))
         loaded = self._pathfinder.nav_mesh_settings
         if wanted is not None and (loaded is None or not loaded.has_same_body(wanted)):
             self.recompute_navmesh(self._pathfinder, wanted)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from nav_eval.cache import get_cache_folder
 from nav_eval.scene.formats.annotations import find_annotation
 from nav_eval.scene.model import Semantics
-from nav_eval.scene.navigation import AgentShape, read_navmesh
-from nav_eval.scene.navigation.mesh import NavigationMesh, load_mesh
+from nav_eval.scene.navigation import AgentShape
+from nav_eval.scene.navigation.mesh import NavigationMesh
 from nav_eval.simulator.scene_manager import SceneSource
 from nav_eval_habitat.scene_lookup import SceneFiles, find_scene_files
 
@@ -32,7 +32,6 @@ class World:
         self.source = SceneSource(
             path=files.stage, things=(), root=files.stage.parent, cache=get_cache_folder(), lighting="auto"
         )
-        self._loaded: NavigationMesh | None = None
 
     @property
     def name(self) -> str:
@@ -67,22 +66,9 @@ class World:
         positions = self.prepared.vertices["position"]
         return positions.min(axis=0), positions.max(axis=0)
 
-    def read_official_mesh(self) -> NavigationMesh | None:
-        """The mesh that came with the scene."""
-        if self._loaded is None and self.files.navmesh is not None:
-            self._loaded = read_mesh_file(self.files.navmesh)
-        return self._loaded
-
     def build_mesh(self, shape: AgentShape) -> NavigationMesh:
         """The mesh for an agent of this shape, made from the geometry and kept in the cache folder."""
         return self.source.ground(shape, prefer_files=False)
-
-
-def read_mesh_file(path: Path) -> NavigationMesh:
-    """One of Habitat's `.navmesh` files, or one that a pathfinder of ours saved."""
-    with path.open("rb") as stream:
-        is_ours = stream.read(1) == b"{"
-    return load_mesh(path) if is_ours else read_navmesh(path)
 
 
 _worlds: OrderedDict[tuple[str, str], World] = OrderedDict()

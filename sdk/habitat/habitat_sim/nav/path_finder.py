@@ -14,13 +14,13 @@ from habitat_sim.nav.paths import HitRecord, PathRequest
 from habitat_sim.nav.settings import NavMeshSettings
 from nav_eval.errors import NavigationMeshError
 from nav_eval.records.geometry import Vec3
-from nav_eval.scene.navigation.mesh import HEIGHT_ERROR, MeshField, NavigationMesh, save_mesh
+from nav_eval.scene.navigation.mesh import HEIGHT_ERROR, MeshField, NavigationMesh
+from nav_eval.scene.navigation.top_down_map import make_top_down_view
+from nav_eval_habitat.mesh_file import read_mesh_file, write_mesh_file
 from nav_eval_habitat.mesh_outline import MeshOutline
 from nav_eval_habitat.points import NOWHERE, make_point, round_position, to_position
-from nav_eval_habitat.top_down_view import make_island_view
-from nav_eval_habitat.world import read_mesh_file
 
-_SAME_PLACE = 1e-6  #: metres; a step that ended this near was not cut short
+_ROUNDING = 1e-5  #: metres that single precision may add to a distance
 
 
 class PathFinder:
@@ -39,7 +39,7 @@ class PathFinder:
         settings: NavMeshSettings | None = None,
         world: Any = None,
     ) -> None:
-        """Stand on this mesh; `world` is the one that it was built from."""
+        """Stand on this mesh; `world` has the bounds of what it was built from, or of its file."""
         self._mesh, self._outline = mesh, MeshOutline(mesh)
         self._settings = (settings or NavMeshSettings.from_shape(mesh.shape)).copy()
         self._world = world
@@ -68,18 +68,18 @@ class PathFinder:
     def load_nav_mesh(self, path: str) -> bool:
         """True if the file could be read; otherwise nothing changes."""
         try:
-            mesh = read_mesh_file(Path(path))
+            found = read_mesh_file(Path(path))
         except (NavigationMeshError, OSError):
             return False
-        self.use_mesh(mesh)
+        self.use_mesh(found.mesh, NavMeshSettings.from_recast(found.settings), found)
         return True
 
     def save_nav_mesh(self, path: str) -> bool:
-        if self._mesh is None:
+        if self._mesh is None or self._settings is None:
             return False
         try:
-            save_mesh(self._mesh, Path(path))
-        except OSError:
+            write_mesh_file(self._mesh, Path(path), self._settings.to_recast())
+        except (NavigationMeshError, OSError):
             return False
         return True
 
@@ -94,25 +94,13 @@ class PathFinder:
     def _snap(self, point: Vec3, island: int = -1) -> Vec3 | None:
         if self._mesh is None or not all(map(math.isfinite, point)):
             return None
-        found = self._mesh.snap_point(point)
-        if found is None or island < 0 or self._mesh.island(found) == island:
-            return found
-        return self._snap_to_island(point, island)
-
-    def _snap_to_island(self, point: Vec3, island: int) -> Vec3 | None:
-        vertices = self.outline.get_soup(island)[0]
-        if not len(vertices):
-            return None
-        nearest = to_position(vertices[np.argmin(((vertices - point) ** 2).sum(axis=1))])
-        return self.mesh.snap_point(nearest)
+        return self._mesh.snap_within_box(point, island=island if island >= 0 else None)
 
     def is_navigable(self, point: Any, max_y_delta: float = HEIGHT_ERROR) -> bool:
         place = round_position(point)
         if self._mesh is None or not all(map(math.isfinite, place)):
             return False
-        if max_y_delta <= HEIGHT_ERROR and not self._mesh.is_navigable(place):
-            return False
-        snapped = self._mesh.snap_point(place)
+        snapped = self._mesh.snap_within_box(place)
         if snapped is None or abs(snapped[1] - place[1]) > max_y_delta:
             return False
         return math.hypot(snapped[0] - place[0], snapped[2] - place[2]) <= 0.01
@@ -131,7 +119,7 @@ class PathFinder:
     def _measure(self, path: PathRequest) -> tuple[MeshField, list[int], Vec3] | None:
         if self._mesh is None or not all(map(math.isfinite, path.start)):
             return None
-        start = self._mesh.snap_point(path.start)
+        start = self._mesh.snap_within_box(path.start)
         if path.field is None or path.field[0] is not self._mesh:
             ends = [(index, self._snap(end)) for index, end in enumerate(path.ends)]
             kept = [(index, end) for index, end in ends if end is not None]
@@ -162,7 +150,7 @@ class PathFinder:
         place, collided = mesh.try_step(start, end, sliding=sliding)
         if not collided:
             return place
-        snapped = mesh.snap_point(end)
+        snapped = mesh.snap_within_box(end)
         if snapped is None or mesh.island(snapped) != mesh.island(place):
             return start
         return place
@@ -172,18 +160,11 @@ class PathFinder:
         areas = self._get_areas()
         if not areas or sum(areas.values()) <= 0:
             raise RuntimeError("The navigation mesh has no area to draw a point from.")
-        island = island_index if island_index >= 0 else self._draw_island(areas)
-        if island not in areas:
+        if island_index < 0:
+            return make_point(self.mesh.draw_point_anywhere(self._rng))
+        if island_index not in areas:
             return make_point(NOWHERE)
-        return make_point(self.mesh.random_navigable_point(self._rng, island=island))
-
-    def _draw_island(self, areas: dict[int, float]) -> int:
-        at = float(self._rng.random()) * sum(areas.values())
-        for island, area in areas.items():
-            at -= area
-            if at < 0:
-                return island
-        return next(iter(areas))
+        return make_point(self.mesh.random_navigable_point(self._rng, island=island_index))
 
     def _get_areas(self) -> dict[int, float]:
         if self._mesh is None:
@@ -194,33 +175,26 @@ class PathFinder:
         self, circle_center: Any, radius: float, max_tries: int = 100, island_index: int = -1
     ) -> Any:
         """Within the sphere; NaN after as many failures."""
-        x, y, z = centre = round_position(circle_center)
-        island = island_index if island_index >= 0 else (self.mesh.island(centre) if self.is_loaded else None)
-        for _ in range(max_tries if self.is_loaded else 0):
-            angle, reach = math.tau * self._rng.random(), radius * math.sqrt(self._rng.random())
-            place = self._snap((x + reach * math.cos(angle), y, z + reach * math.sin(angle)))
-            if place is None or math.dist(place, centre) > radius - 1e-5:
-                continue
-            if island is None or self.mesh.island(place) == island:
-                return make_point(place)
-        return make_point(NOWHERE)
+        centre, island = round_position(circle_center), island_index if island_index >= 0 else None
+        if self._mesh is None or not all(map(math.isfinite, centre)):
+            return make_point(NOWHERE)
+        found = self._mesh.draw_point_near(
+            centre, max(0.0, radius - _ROUNDING), self._rng, island=island, tries=max_tries
+        )
+        return make_point(found or NOWHERE)
 
     def distance_to_closest_obstacle(self, pt: Any, max_search_radius: float = 2.0) -> float:
         """At most the radius; infinity off the mesh."""
         place = self._snap(round_position(pt))
         if place is None:
             return math.inf
-        found = self.outline.find_obstacle(place, max_search_radius)
-        return max_search_radius if found is None else found.distance
+        return self.outline.border.find_nearest_obstacle(place, max_search_radius).distance
 
     def closest_obstacle_surface_point(self, pt: Any, max_search_radius: float = 2.0) -> HitRecord:
         place = self._snap(round_position(pt))
         if place is None:
             return HitRecord()
-        found = self.outline.find_obstacle(place, max_search_radius)
-        if found is None:
-            return HitRecord(place, (0, 0, 0), max_search_radius)
-        return HitRecord(found.position, found.normal, found.distance)
+        return HitRecord(*self.outline.border.find_nearest_obstacle(place, max_search_radius))
 
     def get_island(self, point: Any) -> int:
         place = self._snap(round_position(point))
@@ -242,11 +216,11 @@ class PathFinder:
     def island_radius(self, place: Any) -> float:
         """Of the island of a point, or by its index; 0 off the mesh."""
         island = int(place) if np.ndim(place) == 0 else self.get_island(place)
-        return self.outline.island_radii.get(island, 0.0) if self.is_loaded else 0.0
+        return self.outline.measure_radius(island) if self.is_loaded else 0.0
 
     def get_bounds(self) -> tuple[Any, Any]:
         """Of the scene that the mesh was built from; of the mesh itself if it was loaded."""
-        lower, upper = (self._world or self.outline).bounds
+        lower, upper = getattr(self._world, "bounds", None) or self.outline.bounds
         return make_point(lower), make_point(upper)
 
     def get_topdown_view(self, meters_per_pixel: float, height: float, eps: float = HEIGHT_ERROR) -> NDArray[np.bool_]:
@@ -257,10 +231,10 @@ class PathFinder:
         self, meters_per_pixel: float, height: float, eps: float = HEIGHT_ERROR
     ) -> NDArray[np.int32]:
         lower, upper = (to_position(corner) for corner in self.get_bounds())
-        shape = (int((upper[2] - lower[2]) / meters_per_pixel), int((upper[0] - lower[0]) / meters_per_pixel))
-        return make_island_view(
-            self.mesh, (lower[0], lower[2]), shape, pixel=meters_per_pixel, height=float(height), eps=float(eps)
+        view = make_top_down_view(
+            self.mesh, lower=lower, upper=upper, metres_per_pixel=meters_per_pixel, height=height, height_error=eps
         )
+        return view.islands
 
     def build_navmesh_vertices(self, island_index: int = -1) -> list[Any]:
         return [make_point(vertex) for vertex in self.outline.get_soup(island_index)[0]]

@@ -1,32 +1,15 @@
 """How a navigation mesh is built: Recast's settings, and what they mean to nav-eval's builder."""
 
 import json
-import math
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from nav_eval.scene.navigation import AgentShape
+from nav_eval.scene.navigation.recast_settings import RecastSettings, make_recast_settings, make_rounded_shape
 
 _TOLERANCE = 1e-5
-_DEFAULTS: dict[str, Any] = {
-    "cell_size": 0.05,
-    "cell_height": 0.2,
-    "agent_height": 1.5,
-    "agent_radius": 0.1,
-    "agent_max_climb": 0.2,
-    "agent_max_slope": 45.0,
-    "region_min_size": 20.0,
-    "region_merge_size": 20.0,
-    "edge_max_len": 12.0,
-    "edge_max_error": 1.3,
-    "verts_per_poly": 6.0,
-    "detail_sample_dist": 6.0,
-    "detail_sample_max_error": 1.0,
-    "filter_low_hanging_obstacles": True,
-    "filter_ledge_spans": True,
-    "filter_walkable_low_height_spans": True,
-    "include_static_objects": False,
-}
+_DEFAULTS: dict[str, Any] = {entry.name: entry.default for entry in fields(RecastSettings)}
 
 
 class NavMeshSettings:
@@ -75,28 +58,20 @@ class NavMeshSettings:
         names = ("agent_height", "agent_radius", "agent_max_climb", "agent_max_slope")
         return all(abs(getattr(self, name) - getattr(other, name)) < _TOLERANCE for name in names)
 
+    def to_recast(self) -> RecastSettings:
+        return RecastSettings(**{name: type(_DEFAULTS[name])(vars(self)[name]) for name in _DEFAULTS})
+
     def make_shape(self) -> AgentShape:
         """The body that must fit, in whole cells as Recast has it: radius and height rounded up, climb down."""
-        across, up = self.cell_size, self.cell_height
-        height = _round(math.ceil(self.agent_height / up - _TOLERANCE) * up)
-        climb = _round(math.floor(self.agent_max_climb / up + _TOLERANCE) * up)
-        return AgentShape(
-            radius=max(0.02, _round(math.ceil(self.agent_radius / across - _TOLERANCE) * across)),
-            height=height,
-            max_climb=min(climb, 0.99 * height),
-            max_slope_degrees=_round(self.agent_max_slope),
-            cell_size=_round(across),
-        )
+        return make_rounded_shape(self.to_recast())
+
+    @classmethod
+    def from_recast(cls, settings: RecastSettings) -> "NavMeshSettings":
+        made = cls()
+        vars(made).update({name: getattr(settings, name) for name in _DEFAULTS})
+        return made
 
     @classmethod
     def from_shape(cls, shape: AgentShape) -> "NavMeshSettings":
         """What a mesh of ours was made for."""
-        made = cls()
-        made.agent_radius, made.agent_height = shape.radius, shape.height
-        made.agent_max_climb, made.agent_max_slope = shape.max_climb, shape.max_slope_degrees
-        made.cell_size = shape.cell_size
-        return made
-
-
-def _round(metres: float) -> float:
-    return round(metres, 6)
+        return cls.from_recast(make_recast_settings(shape))
