@@ -58,7 +58,7 @@ class LabObservations:
         """By the lab's names: pictures with a last axis, depth in [0, 1], ids as int64, words as a dictionary."""
         specs: Mapping[str, Any] = observation.episode.task.sensors
         made: dict[str, Any] = {
-            _LAB_NAMES.get(name, name): _shape(specs.get(name), value) for name, value in observation.items()
+            _LAB_NAMES.get(name, name): _convert(specs.get(name), value) for name, value in observation.items()
         }
         episode = observation.episode
         if episode.instruction:
@@ -82,7 +82,7 @@ def _is_missing(value: object) -> bool:
     return value is None or not isinstance(value, np.ndarray)
 
 
-def _shape(spec: Any, value: NDArray[Any]) -> NDArray[Any]:
+def _convert(spec: Any, value: NDArray[Any]) -> NDArray[Any]:
     kind = getattr(spec, "kind", "")
     if kind == "depth":
         return normalize_depth(value, getattr(spec.camera, "depth", None))[..., None]

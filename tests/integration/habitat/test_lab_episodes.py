@@ -1,6 +1,6 @@
 """The real habitat-lab from PyPI plays generated episodes; our own task gives the same actions the same score.
 
-The Python that has habitat-lab is `$NAV_EVAL_LAB_PYTHON` (`make habitat` makes one per version); without it nothing runs.
+The Python that has habitat-lab is `$NAV_EVAL_LAB_PYTHON` (`make habitat` has one per version); else they are skipped.
 """
 
 import json
