@@ -11,7 +11,7 @@ LABS := 0.3.320260507 0.3.220241205 0.2.520230802
 DEMO_READY := $(VENV)/.ready-demo
 SOURCES := pyproject.toml sdk/pyproject.toml constraints.txt protos/build.py protos/nav_eval/v1/agent.proto
 
-.PHONY: setup hooks secrets demo test habitat containers unit lint format bench lock clean
+.PHONY: setup hooks secrets demo test habitat unit integration browser containers lint format bench lock clean
 
 setup: $(READY)  ## install everything
 
@@ -49,12 +49,20 @@ habitat: $(READY)  ## the real habitat-lab, every version that we promise, each 
 	for lab in $(LABS); do tests/integration/habitat/install_lab.sh .labs/$$lab $$lab && NAV_EVAL_LAB_PYTHON=.labs/$$lab/bin/python \
 	    $(BIN)/pytest tests/integration/habitat $(ARGS) || exit 1; done
 
-containers: $(READY)  ## of these, those on a private Docker engine alone (root)
-	deploy/host-packages.sh $(TEST_PACKAGES) $(ENGINE_PACKAGES)
-	$(BIN)/pytest tests/containers $(ARGS)
-
 unit: $(READY)  ## the everyday loop: under a minute
 	$(BIN)/pytest tests/unit --numprocesses 2 -m 'not integration and not browser and not docker and not slow' $(ARGS)
+
+integration: $(READY)  ## processes and services: databases, queues, agents, documented commands
+	deploy/host-packages.sh $(TEST_PACKAGES)
+	$(BIN)/pytest tests/integration --numprocesses 2 --dist loadgroup -m 'not browser and not docker' $(ARGS)
+
+browser: $(READY)  ## pages in a real Chromium
+	deploy/host-packages.sh $(TEST_PACKAGES)
+	$(BIN)/pytest tests -m browser --numprocesses 2 --dist loadgroup $(ARGS)
+
+containers: $(READY)  ## those on a private Docker engine (root)
+	deploy/host-packages.sh $(TEST_PACKAGES) $(ENGINE_PACKAGES)
+	$(BIN)/pytest tests/containers $(ARGS)
 
 lint: $(READY)  ## style, types, import directions, names
 	$(BIN)/ruff format --check .

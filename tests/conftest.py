@@ -1,5 +1,6 @@
 """What several test packages need: a small furnished room with episodes in it."""
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,21 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from support.scheduling import OneEngine
 
     return OneEngine(config, log)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """What was not proven here, and why: one line per reason, before the list of every test."""
+    reasons = Counter(_get_reason(report) for report in terminalreporter.stats.get("skipped", ()))
+    if reasons:
+        terminalreporter.section("not run here, and why")
+        for reason, count in reasons.most_common():
+            terminalreporter.write_line(f"{count:5} {reason}")
+
+
+def _get_reason(report: Any) -> str:
+    where = report.longrepr
+    said = where[2] if isinstance(where, tuple) else str(where)
+    return str(said).removeprefix("Skipped: ")
 
 
 ROOM = {

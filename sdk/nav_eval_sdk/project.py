@@ -55,6 +55,7 @@ AGENT_FOLDER = "agent"  #: where the folder lies in the image
 AGENT_COMMAND = ("python", "agent.py")
 EPOCH = "1970-01-01T00:00:00Z"
 LEFT_OUT = frozenset({"__pycache__", ".git", ".venv", ".mypy_cache", ".pytest_cache", ".ruff_cache"})
+TRIED = frozenset({"runs", "data/demo"})  #: what trying an agent leaves behind in its folder
 BLOCK = 1 << 20
 
 
@@ -82,7 +83,8 @@ def _list_files(folder: Path) -> Iterator[Path]:
     if not folder.is_dir():
         raise SdkError(f"{folder} is no folder.")
     for place, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if name not in LEFT_OUT)
+        below = Path(place).relative_to(folder)
+        folders[:] = sorted(name for name in folders if name not in LEFT_OUT and (below / name).as_posix() not in TRIED)
         for path in (Path(place, name) for name in [*folders, *sorted(names)]):
             if path.is_symlink() or not (path.is_file() or path.is_dir()):
                 raise SdkError(f"{path} is neither a file nor a folder; put a copy of what it stands for there.")

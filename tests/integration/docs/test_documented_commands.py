@@ -6,6 +6,7 @@ sees is the same but for the house. `SMALLER`, `MAKE` and `SERVE` are all that i
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -105,9 +106,15 @@ def typed(script: str, *, desk: Path, environment: dict[str, str]) -> tuple[int,
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_command(page: Path, reader: dict[str, str], room_data: Path, desk: Path) -> None:
+    where = desk  # a reader who types `cd` in one block is there in the next one
     for block in blocks_of(page):
         if block.reason is not None:
             continue
         script = changed(block.script)
-        code, output = typed(script, desk=desk, environment=reader | room_overrides(script, room_data))
+        code, output = typed(
+            f"{script}\npwd > {shlex.quote(str(desk / '.where'))}\n",
+            desk=where,
+            environment=reader | room_overrides(script, room_data),
+        )
         assert code == 0, f"{page.name}, line {block.line}:\n{script}\n{output[-3000:]}"
+        where = Path((desk / ".where").read_text().strip())

@@ -90,3 +90,13 @@ def test_login_without_a_terminal_says_how_to_give_the_token() -> None:
 def test_a_wrong_answer_is_told_the_names(answer: object, said: str) -> None:
     with pytest.raises(BadAnswer, match=said):
         parse_answer(answer, ("stop", "move_forward"))
+
+
+def test_what_trying_left_behind_is_not_packed(tmp_path: Path) -> None:
+    project = tmp_path / "agent"
+    for name in ("agent.py", "runs/mine/episodes.jsonl", "data/demo/scenes/house.glb", "data/weights.bin"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text("x")
+    from nav_eval_sdk.project import _list_files
+
+    assert {file.relative_to(project).as_posix() for file in _list_files(project)} == {"agent.py", "data/weights.bin"}
