@@ -28,6 +28,7 @@ BENCHES = (
     "envs",
     "store",
     "gateway",
+    "abuse",
 )
 
 

@@ -41,6 +41,9 @@ TARGETS = {
         f"gateway.{what}_rows_ratio": Target(1.5, at_least=False)
         for what in ("status_ended", "status_running", "status_queued", "board_kept", "board_changed")
     },
+    "abuse.streams": Target(1000),
+    "abuse.slow_clients": Target(500),
+    "abuse.honest_p99_ratio": Target(3, at_least=False),
     "pages.board_kept_over_json_ratio": Target(2, at_least=False),
     "pages.board_changed_over_json_ratio": Target(2, at_least=False),
     "pages.board_kilobytes": Target(300, at_least=False),

@@ -11,6 +11,7 @@ began: nobody is answered with what was true before they asked.
 import asyncio
 import gzip
 import hashlib
+import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
@@ -33,8 +34,9 @@ MOST_BYTES = 64 << 20
 QUERIES_AT_ONCE = 4
 RENDERINGS_AT_ONCE = 3
 """Whoever asks for many different ones waits for themselves; other requests find threads and connections free."""
-SEARCHES_AT_ONCE = 1
-"""Words to search for are endless: they take turns of their own, and are not kept for others."""
+SEARCH_PAUSE = 3.0
+"""Words to search for are endless: they take turns of their own, are not kept for others, and after each of them the
+next waits this many times as long as it took. So searching never takes more than a quarter of our time."""
 
 
 class BoardVersion(NamedTuple):
@@ -139,7 +141,7 @@ class BoardCache:
 
     def __init__(self, database: Database, *, most_bytes: int = MOST_BYTES) -> None:
         self._most_bytes = most_bytes
-        self._limiter, self._searches = CapacityLimiter(RENDERINGS_AT_ONCE), CapacityLimiter(SEARCHES_AT_ONCE)
+        self._limiter, self._searching = CapacityLimiter(RENDERINGS_AT_ONCE), asyncio.Lock()
         self._kept: OrderedDict[Hashable, RenderedAnswer] = OrderedDict()
         self._rendering: dict[Hashable, asyncio.Task[RenderedAnswer]] = {}
         self._looks = SingleFlight[tuple[str, str], BoardVersion](lambda names: read_board_version(database, *names))
@@ -181,12 +183,23 @@ class BoardCache:
         self, key: Hashable | None, wanted: Hashable, render: Callable[[], RenderedAnswer]
     ) -> RenderedAnswer:
         try:
-            rendered = await to_thread.run_sync(render, limiter=self._searches if key is None else self._limiter)
+            rendered = await (
+                self._search(render) if key is None else to_thread.run_sync(render, limiter=self._limiter)
+            )
         finally:
             del self._rendering[wanted]
         if key is not None:
             self._keep(key, rendered)
         return rendered
+
+    async def _search(self, render: Callable[[], RenderedAnswer]) -> RenderedAnswer:
+        await self._searching.acquire()
+        started = time.monotonic()
+        try:
+            return await to_thread.run_sync(render, limiter=self._limiter)
+        finally:
+            pause = SEARCH_PAUSE * (time.monotonic() - started)
+            asyncio.get_running_loop().call_later(pause, self._searching.release)
 
     def _keep(self, key: Hashable, rendered: RenderedAnswer) -> None:
         kept = self._kept.get(key)

@@ -40,6 +40,8 @@ STEADY = 60.0  #: seconds; who lived that long did not die of how it was started
 GRACE_SECONDS = 5  #: seconds that open connections get to end by themselves
 BACKLOG = 2048
 MOST_FILES = 65536
+SWITCH_SECONDS = 0.001
+"""Threads that compute give way so soon: who only wants a kept answer does not wait for them."""
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -88,6 +90,7 @@ def make_application() -> "FastAPI":
     """What each process serves."""
     from nav_eval_gateway.app import create_app
 
+    sys.setswitchinterval(SWITCH_SECONDS)
     return create_app(GatewaySettings.from_environment())
 
 

@@ -5,6 +5,7 @@ scope of that name; whether they may do it to *this* thing is decided in `permis
 """
 
 import logging
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from shutil import rmtree
@@ -31,9 +32,9 @@ from nav_eval_store.people.accounts import Scope
 
 log = logging.getLogger("nav_eval_gateway.dependencies")
 
-PASSWORDS_AT_ONCE = 4
-"""Each takes 32 MB and a tenth of a second; more of them at once would be a way to bring us down."""
-PASSWORDS_WAITING = 12
+PASSWORDS_AT_ONCE = max(1, (os.cpu_count() or 1) // 2)
+"""Each takes 32 MB and a core for a tenth of a second; more of them at once would be a way to bring us down."""
+PASSWORDS_WAITING = 6
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

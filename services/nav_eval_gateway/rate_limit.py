@@ -32,6 +32,8 @@ from nav_eval_store.errors import BadCredentials
 MOST_BUCKETS = 20_000
 WATCHING = frozenset({"/healthz", "/readyz", "/metrics"})
 """What watches the gateway has a bucket of its own: it does not wait because somebody else at its address asks."""
+FREE_ABOVE = 0.9
+"""Of a bucket: who has used up more of it is answered more slowly, the emptier it is."""
 MOST_SLOW_REFUSALS = 64
 """Of one caller at a time; more of them are refused at once."""
 
@@ -59,6 +61,7 @@ class RateLimits:
     streams_of_address: int = 0  #: live event streams of strangers
     streams_of_account: int = 0  #: live event streams of a user
     lookups: int = 0  #: names that are looked up for a user at once
+    searches: int = 0  #: boards that are searched for an address at once
     slowness: float = 0.0  #: seconds before a refusal is sent
     cookie_name: str = "nav_eval_session"
 
@@ -66,13 +69,14 @@ class RateLimits:
     def of(cls, settings: GatewaySettings) -> "RateLimits":
         return cls(
             usual=Rate.per_minute(settings.rate_limit) if settings.rate_limit else None,
-            watching=Rate.per_minute(settings.rate_limit) if settings.rate_limit else None,
+            watching=Rate.per_minute(settings.rate_limit, burst=60) if settings.rate_limit else None,
             guessing=Rate.per_minute(settings.login_rate_limit) if settings.login_rate_limit else None,
             failures=Rate(settings.login_failures, settings.login_failures / 900) if settings.login_failures else None,
             requests=settings.requests_at_once,
             streams_of_address=settings.streams_per_address,
             streams_of_account=settings.streams_per_account,
             lookups=settings.lookups_at_once,
+            searches=settings.searches_at_once,
             slowness=settings.refusal_seconds,
             cookie_name=settings.session_cookie,
         )
@@ -98,9 +102,16 @@ class Buckets:
 
     def look(self, caller: str) -> float:
         """The seconds until there is a token; none is taken."""
-        level, at = self._levels.get(caller, (self._rate.burst, self._clock()))
-        level = min(self._rate.burst, level + (self._clock() - at) * self._rate.per_second)
+        level = self._measure(caller)
         return 0.0 if level >= 1 else (1 - level) / self._rate.per_second
+
+    def measure_use(self, caller: str) -> float:
+        """How much of what it may use freely a caller has used up, from 0 to 1; a tenth of the burst is free."""
+        return min(1.0, max(0.0, 1 - self._measure(caller) / (FREE_ABOVE * self._rate.burst)))
+
+    def _measure(self, caller: str) -> float:
+        level, at = self._levels.get(caller, (self._rate.burst, self._clock()))
+        return min(self._rate.burst, level + (self._clock() - at) * self._rate.per_second)
 
     def __len__(self) -> int:
         return len(self._levels)
@@ -143,6 +154,7 @@ class CallerLimits:
         self._streams_of_address = Shares(limits.streams_of_address, refusal=watching)
         self._streams_of_account = Shares(limits.streams_of_account, refusal=watching)
         self.lookups = Shares(limits.lookups, refusal="Too many addresses at once; add one webhook after the other.")
+        self.searches = Shares(limits.searches, refusal="Too many searches at once; wait for the first one.")
         self.passwords = PasswordFailures(Buckets(limits.failures, clock=clock) if limits.failures else None)
 
     def count_stream(self, scope: Scope) -> Callable[[], None]:
@@ -236,6 +248,7 @@ class RateLimitMiddleware:
             return
         running = _Running(self._running, caller)
         try:
+            await self._slow_down(scope, address, caller)
             await self._app(scope, receive, self._watch(scope, secret, running, send))
         finally:
             running.end()
@@ -247,6 +260,15 @@ class RateLimitMiddleware:
         if self._guessing is not None and is_guessing(scope["method"], scope["path"]):
             wait = max(wait, self._guessing.take(address))
         return wait
+
+    async def _slow_down(self, scope: Scope, address: str, caller: str) -> None:
+        """Whoever asks much waits a little, so that a burst of many does not stand before everybody else."""
+        watches = scope["path"] in WATCHING
+        buckets = self._watching if watches else self._usual
+        if buckets is None or not self._limits.slowness:
+            return
+        if (used := buckets.measure_use(address if watches else caller)) > 0:
+            await asyncio.sleep(math.sqrt(used) * self._limits.slowness)
 
     async def _refuse(self, scope: Scope, receive: Receive, send: Send, *, caller: str, wait: float) -> None:
         """Slowly: who asks again and again asks us less often then."""

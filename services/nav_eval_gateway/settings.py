@@ -53,6 +53,7 @@ class GatewaySettings:
     streams_per_address: int = 100  #: live event streams of strangers
     streams_per_account: int = 20  #: live event streams of a user
     lookups_at_once: int = 2  #: names that are looked up for a user's webhooks
+    searches_at_once: int = 3  #: boards that are searched for an address
     connections_per_address: int = 256  #: open at once; 0 is without limit
     refusal_seconds: float = 0.5  #: before a refusal is sent
     trust_proxy: bool = False  #: X-Forwarded-For is set by a proxy of ours

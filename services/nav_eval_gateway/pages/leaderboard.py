@@ -6,6 +6,7 @@ somebody who is not logged in that is the whole page, compressed; for a user it 
 
 import gzip
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import replace
 from threading import Lock
 from typing import Annotated, NamedTuple
@@ -24,6 +25,7 @@ from nav_eval_gateway.pages import plots
 from nav_eval_gateway.pages.context import Visit, Visiting, add_security_headers
 from nav_eval_gateway.pages.leaderboard_table import BoardQuery, Standing
 from nav_eval_gateway.pages.translations import Translator
+from nav_eval_gateway.rate_limit import get_address
 from nav_eval_gateway.responses import has_already, is_gzip_accepted
 from nav_eval_gateway.routes import leaderboards as boards_api
 from nav_eval_gateway.routes.leaderboards import By, classify_viewer
@@ -105,9 +107,7 @@ async def show_board(competition: str, phase: str, visit: Visiting) -> Response:
     seen_as = classify_viewer(viewer, now)
     wish = asked.canonical((await _find_facts(visit, now, viewer, seen_as)).board)
     form = f"part {visit.language} {viewer.team_id} {wish}"
-    part = await services.boards.get(
-        now, seen_as, form, lambda: _render_part(visit, now, viewer, seen_as, wish), is_usual=not wish.search
-    )
+    part = await _find_kept(visit, now, seen_as, form, wish, lambda: _render_part(visit, now, viewer, seen_as, wish))
     response = visit.page("board.html.j2", part=Markup(part.body.decode()), phase=wish.phase)  # noqa: S704
     return _compress(visit.request, response)
 
@@ -118,6 +118,22 @@ async def _find_facts(visit: Visit, now: BoardVersion, viewer: Viewer, kind: str
     if (kept := recent.find(now, kind)) is not None:
         return kept
     return await visit.services.computing.run(lambda: recent.facts(visit.store, now, viewer, kind))
+
+
+async def _find_kept(
+    visit: Visit, now: BoardVersion, kind: str, form: str, wish: BoardQuery, render: Callable[[], RenderedAnswer]
+) -> RenderedAnswer:
+    """From memory, or rendered; nobody searches so much that others wait."""
+    boards, searches = visit.services.boards, visit.services.limits.searches
+    if not wish.search:
+        return await boards.get(now, kind, form, render)
+    caller = get_address(visit.request.scope)
+    if not searches.take(caller):
+        raise searches.refuse()
+    try:
+        return await boards.get(now, kind, form, render, is_usual=False)
+    finally:
+        searches.give_back(caller)
 
 
 async def _render_public_page(visit: Visit, now: BoardVersion, asked: BoardQuery) -> Response:
@@ -131,7 +147,7 @@ async def _render_public_page(visit: Visit, now: BoardVersion, asked: BoardQuery
         return RenderedAnswer(part.version, "public", bytes(page.body))
 
     form = f"page {visit.language} {visit.theme} {wish}"
-    kept = await visit.services.boards.get(now, "public", form, render, is_usual=not wish.search)
+    kept = await _find_kept(visit, now, "public", form, wish, render)
     response = add_security_headers(HTMLResponse(b""))
     response.headers["ETag"] = kept.etag
     response.headers["Cache-Control"] = "private, no-cache"
