@@ -6,6 +6,7 @@
 | `NAV_EVAL_SECRET_KEY` | made once, kept in `$NAV_EVAL_HOME/secret-key` | signs cookies |
 | `NAV_EVAL_URL` | as the request says | public address, e.g. `https://challenge.example.org` |
 | `NAV_EVAL_MAX_BODY_KB` | 1024 | of a request that is no upload |
+| `NAV_EVAL_TEAM_GB` | 200 | of images and weights that a team holds; 0 is without limit |
 | `NAV_EVAL_RATE_LIMIT` | 600 | requests per minute and user or address; 0 is none |
 | `NAV_EVAL_LOGIN_RATE_LIMIT` | 20 | attempts per minute and address; 0 is none |
 | `NAV_EVAL_LOGIN_FAILURES` | 20 | wrong passwords per quarter of an hour and account; 0 is without limit |
@@ -44,6 +45,7 @@ class GatewaySettings:
     max_body: int = 1 << 20  #: bytes of a request that is no upload
     body_seconds: float = 30.0  #: for all of such a body
     upload_idle_seconds: float = 60.0  #: between two pieces of an upload
+    team_bytes: int | None = 200_000_000_000  #: of images and weights that a team holds; None is without limit
     threads: int = 32  #: requests that are with the database at the same time
 
     rate_limit: int = 600  #: requests per minute and user, or address; 0 is none
@@ -92,6 +94,7 @@ class GatewaySettings:
             secret_key=read_variable(variables, "NAV_EVAL_SECRET_KEY") or load_secret(home / "secret-key"),
             base_url=_parse_address(variables.get("NAV_EVAL_URL")),
             max_body=_parse_number(variables, "NAV_EVAL_MAX_BODY_KB", 1024) << 10,
+            team_bytes=_parse_number(variables, "NAV_EVAL_TEAM_GB", 200) * 1_000_000_000 or None,
             rate_limit=_parse_number(variables, "NAV_EVAL_RATE_LIMIT", 600),
             login_rate_limit=_parse_number(variables, "NAV_EVAL_LOGIN_RATE_LIMIT", 20),
             login_failures=_parse_number(variables, "NAV_EVAL_LOGIN_FAILURES", 20),

@@ -57,10 +57,10 @@ class Announcement:
 
 def create_upload(parts: Services, caller: SignedIn, announced: Announcement) -> Upload:
     """A new upload, or the one that was announced with the same words before."""
-    return parts.database.run(lambda session: _find_or_create(session, caller, announced))
+    return parts.database.run(lambda session: _find_or_create(session, caller, announced, parts.settings.team_bytes))
 
 
-def _find_or_create(session: Session, caller: SignedIn, announced: Announcement) -> Upload:
+def _find_or_create(session: Session, caller: SignedIn, announced: Announcement, team_bytes: int | None) -> Upload:
     submission = transitions.lock_submission(
         session, permissions.get_own_submission(session, caller, announced.submission_id).id
     )
@@ -77,6 +77,7 @@ def _find_or_create(session: Session, caller: SignedIn, announced: Announcement)
         sha256=sha256,
         purpose=announced.purpose,
         details=announced.details,
+        team_bytes=team_bytes,
     )
     return records.get_upload(session, made.id)
 
@@ -199,6 +200,8 @@ def finish_upload(parts: Services, caller: SignedIn, upload: Upload) -> None:
         return _submit_when_complete(session, caller, upload)
 
     messages = parts.database.run(keep)
+    if not parts.blobs.exists(info.key):  # it was taken for forgotten just before its row was written
+        parts.blobs.finalise(upload.key, FOLDERS[upload.purpose], length=upload.length)
     parts.blobs.discard(upload.key)
     parts.publisher.publish(messages)
 

@@ -2,14 +2,19 @@
 
     manifest.json        version of the tables; rows and digest of every file
     tables/<name>.jsonl  one row per line
+    blobs.jsonl          key, size and digest of every blob
     blobs/…              the bytes, under their keys
 
-Rows are one moment of the database. Blobs are written before the rows that name them, so those that
-are copied afterwards are at least the ones that the rows need.
+Rows are one moment of the database. Blobs are written before the rows that name them, so those that are copied
+afterwards are at least the ones that the rows need; one that is deleted while it is copied is named and left out.
+
+A restore looks at every byte before it writes one, then copies blobs, then all rows in one transaction: an installation
+has everything or no row at all. Whatever breaks off (a full disk) is completed by doing it again.
 """
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
@@ -19,10 +24,11 @@ from uuid import UUID
 
 import msgspec
 from sqlalchemy import BigInteger, Column, LargeBinary, Table, Uuid, func, insert, select, text
+from sqlalchemy.exc import DBAPIError
 
-from nav_eval_store.blobs import BlobStore
+from nav_eval_store.blobs import BlobInfo, BlobStore
 from nav_eval_store.database import Database, Session
-from nav_eval_store.errors import BackupError
+from nav_eval_store.errors import BackupError, NotFound
 from nav_eval_store.migrations import runner
 from nav_eval_store.models import Base
 from nav_eval_store.models.base import UtcDateTime
@@ -30,6 +36,7 @@ from nav_eval_store.models.base import UtcDateTime
 T = TypeVar("T")
 FORMAT = "nav-eval/backup/1"
 BATCH = 1000
+DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class TableFile(msgspec.Struct, frozen=True):
@@ -48,43 +55,139 @@ class BackupManifest(msgspec.Struct, frozen=True, kw_only=True):
     tables: dict[str, TableFile]
     blobs: int
     blob_bytes: int
+    blob_list: str | None = None  #: sha256 of blobs.jsonl; None in backups of before, which had no such file
+    vanished: list[str] = []  #: blobs that were deleted while they were copied
+
+
+class CopiedBlob(msgspec.Struct, frozen=True):
+    """A line of blobs.jsonl."""
+
+    key: str
+    size: int
+    sha256: str
+
+
+MANIFEST, BLOB_LIST, UNFINISHED = "manifest.json", "blobs.jsonl", "unfinished"
 
 
 def write_backup(database: Database, blobs: BlobStore, folder: Path) -> BackupManifest:
-    """Write everything into an empty folder, which only its owner can read: it holds secrets."""
-    if folder.exists() and any(folder.iterdir()):
+    """Write everything into an empty folder, or go on with one that broke off; only its owner can read it."""
+    runner.check_revision(database)
+    try:
+        _begin_folder(folder)
+        with database.snapshot() as session:
+            tables = {table.name: _write_table(session, table, folder) for table in _list_tables()}
+        copied, vanished = _copy_blobs(blobs, BlobStore(folder / "blobs"))
+        lines = b"".join(msgspec.json.encode(blob) + b"\n" for blob in copied)
+        (folder / BLOB_LIST).write_bytes(lines)
+        manifest = BackupManifest(
+            revision=runner.get_head_revision(),
+            created_at=database.clock.now(),
+            tables=tables,
+            blobs=len(copied),
+            blob_bytes=sum(blob.size for blob in copied),
+            blob_list=hashlib.sha256(lines).hexdigest(),
+            vanished=vanished,
+        )
+        (folder / MANIFEST).write_bytes(msgspec.json.format(msgspec.json.encode(manifest)))
+    except OSError as error:
+        raise BackupError(f"The backup is not complete: {error}. Make room and do it again: it goes on.") from error
+    (folder / UNFINISHED).unlink()
+    return manifest
+
+
+def _begin_folder(folder: Path) -> None:
+    if folder.exists() and any(folder.iterdir()) and not (folder / UNFINISHED).exists():
         raise BackupError(f"{folder} is not empty; give a new folder.")
     (folder / "tables").mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
-    runner.check_revision(database)
-    with database.snapshot() as session:
-        tables = {table.name: _write_table(session, table, folder) for table in _list_tables()}
-    copied = [BlobStore(folder / "blobs").put(blob.key, blobs.stream(blob.key)) for blob in blobs.list()]
-    manifest = BackupManifest(
-        revision=runner.get_head_revision(),
-        created_at=database.clock.now(),
-        tables=tables,
-        blobs=len(copied),
-        blob_bytes=sum(blob.size for blob in copied),
-    )
-    (folder / "manifest.json").write_bytes(msgspec.json.format(msgspec.json.encode(manifest)))
-    return manifest
+    (folder / UNFINISHED).touch()
+    (folder / MANIFEST).unlink(missing_ok=True)
+
+
+def _copy_blobs(source: BlobStore, target: BlobStore) -> tuple[list[CopiedBlob], list[str]]:
+    """What is there now; and what was, when the list was made."""
+    copied: list[CopiedBlob] = []
+    vanished: list[str] = []
+    for blob in source.list():
+        try:
+            copied.append(_copy_blob(source, target, blob))
+        except NotFound:
+            target.delete(blob.key)
+            vanished.append(blob.key)
+    return copied, vanished
+
+
+def _copy_blob(source: BlobStore, target: BlobStore, blob: BlobInfo) -> CopiedBlob:
+    """Copied unless the same bytes are there already."""
+    if target.exists(blob.key) and target.size(blob.key) == blob.size:
+        digest = _hash_blob(source, blob.key)
+        if _hash_blob(target, blob.key) == digest:
+            return CopiedBlob(blob.key, blob.size, digest)
+    made = target.put(blob.key, source.stream(blob.key))
+    return CopiedBlob(made.key, made.size, made.sha256 or "")
+
+
+def _hash_blob(blobs: BlobStore, key: str) -> str:
+    with blobs.open(key) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
 def restore_backup(database: Database, blobs: BlobStore, folder: Path) -> BackupManifest:
-    """Read a backup into a database without rows; all of it, or nothing."""
-    manifest = _read_manifest(folder)
+    """Read a backup into a database without rows; all of it, or no row."""
+    manifest, source = _read_manifest(folder), BlobStore(folder / "blobs")
+    listed = _read_blob_list(folder, manifest, source)
     runner.upgrade(database)
-    with database.begin() as session:
+    with database.read() as session:
         _refuse_occupied(session)
-        _defer_foreign_keys(session)
-        for table in _list_tables():
-            _read_table(session, table, folder)
-        _continue_sequences(session)
-    source = BlobStore(folder / "blobs")
-    for blob in source.list():
-        blobs.put(blob.key, source.stream(blob.key))
+    try:
+        for blob in listed:
+            if _copy_blob(source, blobs, BlobInfo(blob.key, blob.size)).sha256 != blob.sha256:
+                raise BackupError(f"The blob {blob.key} changed while it was read; the backup is damaged.")
+        with database.begin() as session:
+            _refuse_occupied(session)
+            _defer_foreign_keys(session)
+            for table in _list_tables():
+                _read_table(session, table, folder, rows=manifest.tables[table.name].rows)
+            _continue_sequences(session)
+    except (OSError, DBAPIError) as error:
+        raise BackupError(
+            f"Nothing was restored: {error}. Mend that and do it again; blobs that are there are not copied twice."
+        ) from error
     return manifest
+
+
+def _read_blob_list(folder: Path, manifest: BackupManifest, source: BlobStore) -> list[CopiedBlob]:
+    """What the manifest promises, after every byte was found as it was written."""
+    if manifest.blob_list is None:
+        return _read_former_blobs(manifest, source)
+    try:
+        lines = (folder / BLOB_LIST).read_bytes()
+        listed = [msgspec.json.decode(line, type=CopiedBlob) for line in lines.splitlines()]
+    except (OSError, msgspec.MsgspecError) as error:
+        raise BackupError(f"{folder} is not a whole backup: {error}.") from error
+    if hashlib.sha256(lines).hexdigest() != manifest.blob_list or len(listed) != manifest.blobs:
+        raise BackupError(f"{folder / BLOB_LIST} is not as it was written; the backup is damaged.")
+    for blob in listed:
+        if not source.exists(blob.key):
+            raise BackupError(f"The blob {blob.key} is missing; the backup is damaged.")
+        if source.size(blob.key) != blob.size or _hash_blob(source, blob.key) != blob.sha256:
+            raise BackupError(f"The blob {blob.key} is not as it was written; the backup is damaged.")
+    return listed
+
+
+def _read_former_blobs(manifest: BackupManifest, source: BlobStore) -> list[CopiedBlob]:
+    """Backups of before say how many blobs there were, and how large all of them; some names are digests."""
+    listed = [CopiedBlob(blob.key, blob.size, _hash_blob(source, blob.key)) for blob in source.list()]
+    if (len(listed), sum(blob.size for blob in listed)) != (manifest.blobs, manifest.blob_bytes):
+        raise BackupError(
+            f"The backup has {len(listed)} blobs where {manifest.blobs} were written, or other bytes; it is damaged."
+        )
+    for blob in listed:
+        name = blob.key.rpartition("/")[2]
+        if DIGEST.fullmatch(name) and name != blob.sha256:
+            raise BackupError(f"The blob {blob.key} is not as it was written; the backup is damaged.")
+    return listed
 
 
 def _list_tables() -> list[Table]:
@@ -115,12 +218,17 @@ def _to_plain(value: Any) -> Any:  # noqa: ANN401
 def _read_manifest(folder: Path) -> BackupManifest:
     """The manifest, after every file of rows was found as it was written."""
     try:
-        manifest = msgspec.json.decode((folder / "manifest.json").read_bytes(), type=BackupManifest)
+        if (folder / UNFINISHED).exists():
+            raise BackupError(f"{folder} is not a whole backup: it broke off. Write it again, into the same folder.")
+        manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=BackupManifest)
         damaged = [name for name, table in manifest.tables.items() if _compute_digest(folder, name) != table.sha256]
     except OSError as error:
         raise BackupError(f"{folder} is not a whole backup: {error}.") from error
     except msgspec.MsgspecError as error:
-        raise BackupError(f"{folder / 'manifest.json'}: {error}.") from error
+        raise BackupError(f"{folder / MANIFEST}: {error}.") from error
+    missing = {table.name for table in _list_tables()} - manifest.tables.keys()
+    if manifest.revision == runner.get_head_revision() and missing:
+        raise BackupError(f"{folder / MANIFEST} does not name the table {min(missing)}; the backup is damaged.")
     if damaged:
         raise BackupError(f"{_get_table_path(folder, damaged[0])} is not as it was written; the backup is damaged.")
     if manifest.revision != runner.get_head_revision():
@@ -148,11 +256,14 @@ def _defer_foreign_keys(session: Session) -> None:
     session.execute(text("PRAGMA defer_foreign_keys = ON" if sqlite else "SET CONSTRAINTS ALL DEFERRED"))
 
 
-def _read_table(session: Session, table: Table, folder: Path) -> None:
+def _read_table(session: Session, table: Table, folder: Path, *, rows: int) -> None:
+    count = 0
     with _get_table_path(folder, table.name).open("rb") as file:
-        rows = (_parse_row(table, msgspec.json.decode(line)) for line in file)
-        for batch in _split_batches(rows):
+        for batch in _split_batches(_parse_row(table, msgspec.json.decode(line)) for line in file):
             session.execute(insert(table), batch)
+            count += len(batch)
+    if count != rows:
+        raise BackupError(f"{table.name} has {count} rows where {rows} were written; the backup is damaged.")
 
 
 def _split_batches(rows: Iterator[T]) -> Iterator[list[T]]:

@@ -9,6 +9,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import IO, BinaryIO, NamedTuple
@@ -105,6 +106,32 @@ class BlobStore:
                 if not key.startswith(TEMPORARY):
                     yield BlobInfo(key, int(entry["size"]))
 
+    def find_modified(self, key: str) -> datetime | None:
+        """When a blob was written, or last kept for somebody; None where there is none."""
+        try:
+            modified: datetime = self._fs.modified(self._path(key))
+        except FileNotFoundError:
+            return None
+        return modified.astimezone(UTC)
+
+    def _renew(self, key: str) -> bool:
+        """Make a blob young, so that nobody takes it for forgotten; False where there is none."""
+        if not self._local:
+            return self.exists(key) and self._renew_object(key)
+        try:
+            os.utime(self._path(key))
+        except FileNotFoundError:
+            return False
+        return True
+
+    def _renew_object(self, key: str) -> bool:
+        """An object store gives a new date to a copy alone."""
+        try:
+            self.put(key, self.stream(key))
+        except NotFound:
+            return False
+        return True
+
     def measure_free(self) -> int | None:
         """Bytes that are left where blobs are kept; None where nobody can say. No inode left is no byte left."""
         if not self._local:
@@ -156,8 +183,9 @@ class BlobStore:
                 announced=sha256,
             )
         target = blob_keys.join_key(into, digest)
-        if not self.exists(target):
+        if not self._renew(target):
             self._uploads.keep(key, self._path(target))
+            self._renew(target)
         return BlobInfo(target, length, digest)
 
     def discard(self, key: str) -> None:

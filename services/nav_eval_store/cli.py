@@ -14,6 +14,7 @@ from sqlalchemy import func, select
 
 from nav_eval.config import load_competition
 from nav_eval_store import backup as backups
+from nav_eval_store import retention
 from nav_eval_store.audit import Actor
 from nav_eval_store.competitions import configuration
 from nav_eval_store.database import Database, Session
@@ -120,6 +121,10 @@ def backup_(folder: Path) -> None:
         manifest = backups.write_backup(database, settings.open_blobs(), folder)
     rows = sum(table.rows for table in manifest.tables.values())
     typer.echo(f"{rows:,} rows and {manifest.blobs:,} blobs ({manifest.blob_bytes:,} bytes) are in {folder}.")
+    if manifest.vanished:
+        typer.echo(
+            f"{len(manifest.vanished):,} blobs were deleted meanwhile, {manifest.vanished[0]} the first of them."
+        )
 
 
 @admin.command()
@@ -152,6 +157,28 @@ def status() -> None:
         for submission, duty in recovery.list_overdue(session):
             table.add_row("overdue", str(submission), f"{duty.action}: {duty.reason}")
     Console().print(table)
+
+
+@admin.command()
+def disk(
+    tidy: Annotated[bool, typer.Option(help="Also delete what the retention policy lets go of, now.")] = False,
+) -> None:
+    """Who holds how many bytes, the largest first, and how much room is left."""
+    blobs = StoreSettings.from_environment().open_blobs()
+    with _open_database() as database:
+        runner.check_revision(database)
+        if tidy:
+            gone = retention.tidy(database, blobs, retention.RetentionPolicy.from_environment())
+            typer.echo(f"{gone.rows:,} rows and {gone.blobs:,} blobs ({gone.bytes:,} bytes) are gone.")
+        holdings = retention.measure_holdings(database, blobs)
+    folders = sorted({folder for holding in holdings for folder in holding.bytes})
+    table = Table("team", "competition", *folders, "bytes", box=None)
+    for holding in holdings:
+        sizes = [f"{holding.bytes.get(folder, 0):,}" for folder in folders]
+        table.add_row(holding.team or "(nobody)", holding.competition, *sizes, f"{holding.total:,}")
+    Console().print(table)
+    free = blobs.measure_free()
+    typer.echo(f"{sum(holding.total for holding in holdings):,} bytes; free: {'?' if free is None else f'{free:,}'}")
 
 
 @competition.command("apply")

@@ -5,12 +5,14 @@ transactions take the lock when they begin (`BEGIN IMMEDIATE`) and wait for each
 wait (WAL). On Postgres rows are locked by `SELECT … FOR NO KEY UPDATE` where a rule needs it, always
 in the same order: submission, job, lease, team.
 
-Leases, quotas, deadlines and tokens ask the database's clock what time it is, so that a test can let a day
-pass in no time and a clock that jumps is one more case to test.
+Leases, quotas, deadlines and tokens ask the database's clock what time it is: that of the Postgres server, so that
+hosts whose own clocks differ agree on whose lease has ended, and this machine's with SQLite, which only one machine can
+use. A test may let a day pass in no time, and a clock that jumps is one more case to test.
 """
 
 import base64
 import binascii
+import os
 import random
 import sqlite3
 import time
@@ -48,6 +50,37 @@ class SystemClock:
         return datetime.now(UTC)
 
 
+class ServerClock:
+    """The time of the database server, carried on by a clock of this machine that nobody sets."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._ahead: float | None = None  #: seconds by which the server's time is ahead of our steady clock
+        self._measured_at = self._drift = 0.0
+        event.listen(engine, "begin", self._renew)
+
+    def now(self) -> datetime:
+        if self._ahead is None:
+            with self._engine.connect() as connection:
+                self._measure(connection)
+        return datetime.fromtimestamp((self._ahead or 0.0) + time.monotonic(), UTC)
+
+    def _renew(self, connection: Connection) -> None:
+        """Ask again now and then, and when this machine slept or was set: the steady clock may have stood still."""
+        if self._ahead is None or time.monotonic() - self._measured_at > RENEWED_SECONDS or self._has_jumped():
+            self._measure(connection)
+
+    def _has_jumped(self) -> bool:
+        return abs(time.time() - time.monotonic() - self._drift) > 1.0
+
+    def _measure(self, connection: Connection) -> None:
+        before = time.monotonic()
+        found = connection.exec_driver_sql("SELECT EXTRACT(EPOCH FROM clock_timestamp())").scalar_one()
+        after = time.monotonic()
+        self._ahead = float(found) - (before + after) / 2
+        self._measured_at, self._drift = after, time.time() - after
+
+
 @dataclass
 class ManualClock:
     """A clock that moves when it is told to."""
@@ -65,6 +98,8 @@ class ManualClock:
 
 T = TypeVar("T")
 
+RENEWED_SECONDS = 15.0
+"""Between two questions what time it is at the server."""
 BUSY_SECONDS = 60
 """How long a SQLite writer waits for the one before it."""
 PATIENCE = {
@@ -103,8 +138,8 @@ class Database:
 
     def __init__(self, url: str | URL, *, clock: Clock | None = None, pool_size: int = 10) -> None:
         self.url = normalize_url(url)
-        self.clock: Clock = clock or SystemClock()
         self.engine = _make_engine(self.url, pool_size)
+        self.clock: Clock = clock or (SystemClock() if self.is_sqlite else ServerClock(self.engine))
         self._writing = self.engine.execution_options(nav_eval_begin="BEGIN IMMEDIATE")
         self._reading = self.engine.execution_options(postgresql_readonly=True)
         isolation = "SERIALIZABLE" if self.is_sqlite else "REPEATABLE READ"
@@ -188,13 +223,22 @@ def _make_engine(url: URL, pool_size: int) -> Engine:
         )
     if url.database in (None, "", ":memory:"):
         raise OperatorError("An SQLite database needs a file: sqlite:///var/nav-eval.db.")
-    Path(str(url.database)).absolute().parent.mkdir(parents=True, exist_ok=True)
+    _keep_private(Path(str(url.database)).absolute())
     engine = sqlalchemy_engine(
         url, pool_size=pool_size, max_overflow=-1, connect_args={"timeout": BUSY_SECONDS}, json_serializer=clean_json
     )
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+def _keep_private(file: Path) -> None:
+    """Only its owner reads a database: it holds digests of passwords and tokens. SQLite's other files take its mode."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+    for each in (file, *(file.with_name(file.name + end) for end in ("-wal", "-shm"))):
+        if each.exists() and each.stat().st_mode & 0o077 and each.stat().st_uid == os.geteuid():
+            each.chmod(0o600)
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:

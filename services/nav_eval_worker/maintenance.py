@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 
+from nav_eval_store import retention
 from nav_eval_store.boards import ranking
 from nav_eval_store.notifications import sender
 from nav_eval_store.work import recovery
@@ -76,4 +77,7 @@ class Maintenance:
     def _tidy(self) -> None:
         if freed := recovery.remove_expired(self._context.database, self._context.blobs):
             log.info("Tidied: %d bytes of uploads that were given up", freed)
+        gone = retention.tidy(self._context.database, self._context.blobs, self._context.settings.retention)
+        if any(gone):
+            log.info("Tidied: %d rows, %d blobs of %d bytes", gone.rows, gone.blobs, gone.bytes)
         self._context.settings.broker.remove_stale_messages()

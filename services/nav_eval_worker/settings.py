@@ -11,6 +11,7 @@ from pathlib import Path
 from nav_eval.cache import get_cache_folder
 from nav_eval.errors import ConfigError
 from nav_eval_store.notifications.sender import DeliverySettings
+from nav_eval_store.retention import RetentionPolicy
 from nav_eval_store.settings import StoreSettings
 from nav_eval_store.submissions.lifecycle import Deadlines
 from nav_eval_store.work.broker import Broker
@@ -37,6 +38,7 @@ class WorkerSettings:
     poll_seconds: float = 5.0  #: between two looks at the database, in case that messages are lost
     films: int = 3  #: episodes of a scored submission that get a film for the replay page; 0 is none
     deadlines: Deadlines = field(default_factory=Deadlines)
+    retention: RetentionPolicy = field(default_factory=RetentionPolicy)  #: how long things are kept
     sending: DeliverySettings = field(default_factory=DeliverySettings)  #: webhooks and e-mail
 
     @property
@@ -69,6 +71,7 @@ class WorkerSettings:
             poll_seconds=float(_read_count(variables, "NAV_EVAL_WORKER_LOOK", default=5)),
             films=_read_count(variables, "NAV_EVAL_FILMS", default=3, least=0),
             deadlines=parse_deadlines(variables.get("NAV_EVAL_PATIENCE", "")),
+            retention=RetentionPolicy.from_environment(variables),
             sending=DeliverySettings.from_environment(variables),
         )
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID, uuid4
 
-from sqlalchemy import select
+from sqlalchemy import func, or_, select
 from sqlalchemy.orm import joinedload
 
 from nav_eval_store import audit
@@ -34,12 +34,18 @@ def create_upload(
     purpose: UploadPurpose = UploadPurpose.IMAGE,
     details: Mapping[str, str] | None = None,
     deadlines: Deadlines | None = None,
+    team_bytes: int | None = None,
 ) -> Upload:
-    """Announce an upload; refused when the phase's limit is smaller, or one of this purpose is there."""
+    """Announce an upload; refused when the phase's limit is smaller, or one of this purpose is there.
+
+    `team_bytes` is what a team may hold of all its archives together.
+    """
     submission = transitions.lock_submission(session, submission_id)
     if submission.state not in (SubmissionState.CREATED, SubmissionState.UPLOADING):
         raise Conflict("The submission is {state}; it takes no upload any more.", state=submission.state)
     refuse_length(submission.phase, length)
+    if team_bytes is not None:
+        _refuse_full(session, submission, length or get_length_limit(submission), team_bytes)
     if sha256 is not None and not SHA256.fullmatch(sha256):
         raise StoreError("A sha256 is 64 hexadecimal digits, in lower case.")
     if any(upload.purpose is purpose for upload in list_uploads(session, submission)):
@@ -65,6 +71,29 @@ def create_upload(
     submission.active_at = session.now()
     audit.record(session, actor, "upload.create", audit.make_subject(submission), upload=str(upload.id), length=length)
     return upload
+
+
+def _refuse_full(session: Session, submission: Submission, length: int, most: int) -> None:
+    """Archives of one team fill no disk; those of submissions that failed or were cancelled go after some days."""
+    held = measure_team_bytes(session, submission.team_id)
+    if held + length > most:
+        raise UploadTooLarge(
+            "Your team holds {held:,} bytes of images and weights, and may hold {most:,}; "
+            "use an image that you uploaded before, or ask the organiser for room.",
+            held=held,
+            most=most,
+        )
+
+
+def measure_team_bytes(session: Session, team_id: UUID) -> int:
+    """Bytes of archives that a team holds or has announced; one image counts once."""
+    held = or_(Upload.blob_key == Submission.image_key, Upload.blob_key == Submission.weights_key)
+    rows = session.execute(
+        select(Upload.blob_key, Upload.id, func.coalesce(Upload.length, Upload.offset))
+        .join(Upload.submission)
+        .where(Submission.team_id == team_id, Upload.removed_at.is_(None), or_(held, Upload.finished_at.is_(None)))
+    )
+    return sum({key or str(upload): size for key, upload, size in rows}.values())
 
 
 def refuse_length(phase: Phase, length: int | None) -> None:

@@ -1,5 +1,6 @@
 """A whole installation goes into a folder and comes back, on the other database, too."""
 
+import errno
 import json
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from sqlalchemy import select
 
 from nav_eval.records.results import ResultLine
 from nav_eval_store import backup
-from nav_eval_store.blobs import BlobStore
+from nav_eval_store.blobs import BlobInfo, BlobStore
 from nav_eval_store.boards import leaderboard, ranking
 from nav_eval_store.competitions import export, moderation
 from nav_eval_store.database import Database
@@ -143,6 +144,115 @@ def test_a_damaged_backup_changes_nothing(new_database, tmp_path: Path, damage, 
         backup.restore_backup(target, blobs, tmp_path / "backup")
     if runner.get_current_revision(target):
         assert all(not rows for rows in contents(target).values())
+
+
+@pytest.fixture
+def written(new_database, tmp_path: Path) -> tuple[Path, BlobStore]:
+    database, blobs = new_database("sqlite"), BlobStore(tmp_path / "blobs")
+    runner.upgrade(database)
+    lived_in(database, blobs)
+    backup.write_backup(database, blobs, tmp_path / "backup")
+    return tmp_path / "backup", blobs
+
+
+def flip_byte(folder: Path) -> None:
+    blob = folder / "blobs/images/x"
+    blob.write_bytes(b"\x01" + blob.read_bytes()[1:])
+
+
+def remove_blob(folder: Path) -> None:
+    (folder / "blobs/images/x").unlink()
+
+
+def shorten_list(folder: Path) -> None:
+    file = folder / "blobs.jsonl"
+    file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[1:]))
+
+
+def remove_list(folder: Path) -> None:
+    (folder / "blobs.jsonl").unlink()
+
+
+@pytest.mark.parametrize("damage", [flip_byte, remove_blob, shorten_list, remove_list])
+def test_damaged_blobs_are_refused_before_anything_is_written(written, new_database, tmp_path: Path, damage) -> None:
+    """A flipped byte and a missing blob were accepted."""
+    folder, _ = written
+    damage(folder)
+    other, empty = new_database("sqlite"), BlobStore(tmp_path / "other")
+    with pytest.raises(BackupError):
+        backup.restore_backup(other, empty, folder)
+    assert list(empty.list()) == []
+    assert runner.get_current_revision(other) is None, "not even a table"
+
+
+def test_a_backup_of_before_is_counted(written, new_database, tmp_path: Path) -> None:
+    folder, _ = written
+    manifest = json.loads((folder / "manifest.json").read_text())
+    former = {key: value for key, value in manifest.items() if key not in ("blob_list", "vanished")}
+    (folder / "manifest.json").write_text(json.dumps(former))
+    (folder / "blobs.jsonl").unlink()
+    backup.restore_backup(new_database("sqlite"), BlobStore(tmp_path / "other"), folder)
+    remove_blob(folder)
+    with pytest.raises(BackupError, match="damaged"):
+        backup.restore_backup(new_database("sqlite"), BlobStore(tmp_path / "third"), folder)
+
+
+def test_a_restore_that_ran_out_of_room_is_completed_by_another_try(
+    written, new_database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows were committed before blobs: the database refused a second try, and the blobs were not there."""
+    folder, blobs = written
+    other, target = new_database("sqlite"), BlobStore(tmp_path / "other")
+    real, done = BlobStore.put, []
+
+    def run_out(self: BlobStore, key: str, source: object) -> object:
+        if done:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        done.append(key)
+        return real(self, key, source)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(BlobStore, "put", run_out)
+    with pytest.raises(BackupError, match="No space left"):
+        backup.restore_backup(other, target, folder)
+    monkeypatch.undo()
+    copied = []
+    monkeypatch.setattr(BlobStore, "put", lambda self, key, source: copied.append(key) or real(self, key, source))
+    backup.restore_backup(other, target, folder)
+    assert len(copied) == 1, "what was there was not copied again"
+    assert {(b.key, b.size) for b in target.list()} == {(b.key, b.size) for b in blobs.list()}
+    with other.read() as session:
+        assert session.query(Team).count() > 0
+
+
+def test_a_backup_that_ran_out_of_room_is_completed_by_another_try(
+    database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blobs = BlobStore(tmp_path / "blobs")
+    lived_in(database, blobs)
+
+    def run_out(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(BlobStore, "put", run_out)
+    with pytest.raises(BackupError, match="do it again"):
+        backup.write_backup(database, blobs, tmp_path / "backup")
+    with pytest.raises(BackupError, match="broke off"):
+        backup.restore_backup(database, blobs, tmp_path / "backup")
+    monkeypatch.undo()
+    assert backup.write_backup(database, blobs, tmp_path / "backup").blobs == 2
+
+
+def test_a_blob_that_vanishes_meanwhile_is_named_and_nothing_else_is_lost(
+    database, new_database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blobs = BlobStore(tmp_path / "blobs")
+    lived_in(database, blobs)
+    real = BlobStore.list
+    monkeypatch.setattr(BlobStore, "list", lambda self, prefix="": [*real(self, prefix), BlobInfo("films/gone", 7)])
+    written = backup.write_backup(database, blobs, tmp_path / "backup")
+    monkeypatch.undo()
+    assert (written.blobs, written.vanished) == (2, ["films/gone"])
+    backup.restore_backup(new_database("sqlite"), BlobStore(tmp_path / "other"), tmp_path / "backup")
 
 
 def test_a_competition_is_exported_with_every_number(database, tmp_path: Path) -> None:
