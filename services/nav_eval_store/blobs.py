@@ -185,7 +185,8 @@ class BlobStore:
         target = blob_keys.join_key(into, digest)
         if not self._renew(target):
             self._uploads.keep(key, self._path(target))
-            self._renew(target)
+            if self._local:  # a second name for the same bytes is as old as they are
+                self._renew(target)
         return BlobInfo(target, length, digest)
 
     def discard(self, key: str) -> None:

@@ -44,7 +44,7 @@ class RetentionPolicy:
     replays: int = 730  #: and logs and artifacts, after the submission ended
     films: int = 90  #: after they were made; they can be made again from replays
     audit: int = 1825
-    events: int = 14  #: for live pages that come back
+    events: int = 14  #: for live pages that come back; never longer
     deliveries: int = 30  #: of webhooks, after they arrived or were given up
     tokens: int = 90  #: after they ended or were revoked
 

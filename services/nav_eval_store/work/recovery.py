@@ -18,6 +18,7 @@ from nav_eval_store.audit import make_system_actor
 from nav_eval_store.blobs import BlobStore
 from nav_eval_store.database import Database, Session
 from nav_eval_store.models import Job, LeaseRow, Phase, Submission
+from nav_eval_store.notifications import events
 from nav_eval_store.submissions import films, lifecycle, transitions
 from nav_eval_store.submissions.lifecycle import (
     OPEN,
@@ -35,6 +36,7 @@ from nav_eval_store.work import dispatch, jobs, leases
 from nav_eval_store.work.queues import JobMessage
 
 RECOVER = make_system_actor("recover")
+KEEP_EVENTS = timedelta(days=14)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -187,11 +189,12 @@ def _measure_busy_time(job: Job, lease: LeaseRow | None, now: datetime) -> timed
 
 
 def remove_expired(database: Database, blobs: BlobStore) -> int:
-    """Throw away uploads that were given up. Returns bytes freed."""
+    """Throw away what nobody will ask for: uploads that were given up, old events. Returns bytes freed."""
     with database.begin() as session:
         gone = [upload.key for upload in records.list_expired_uploads(session)]
         for upload in records.list_expired_uploads(session):
             upload.removed_at = session.now()
+        events.prune_events(session, before=session.now() - KEEP_EVENTS)
         films.give_up_stale(session)
     freed = sum(blobs.offset(key) for key in gone)
     for key in gone:
