@@ -79,7 +79,8 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         super().__init__(*arguments, **options)
         self._guard, self._limits = guard, guard.limits
         self._leave: Callable[[], None] | None = None
-        self._in_head, self._too_large = True, False
+        self._in_head, self._too_large, self._is_between = True, False, False
+        self._heads = 0
         self._head_bytes = self._listed_bytes = self._body_bytes = self._around_bytes = 0
         self._deadline: TimerHandle | None = None
         self._stall: TimerHandle | None = None
@@ -103,18 +104,22 @@ class GuardedHttpProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
             return
-        in_head, body = self._in_head, self._body_bytes
+        in_head, heads, body = self._in_head, self._heads, self._body_bytes
         super().data_received(data)
         if self.parser is None or self.transport.is_closing():
             return
-        if in_head and self._in_head:
-            self._head_bytes += len(data)
-            if self._deadline is None:
-                self._set_deadline(self._limits.head_seconds)
-        elif not in_head:
-            self._around_bytes += max(0, len(data) - (self._body_bytes - body))
+        if heads == self._heads:  # otherwise a head ended here, and what came with it is bounded by one read
+            self._count(data, in_head=in_head, body=self._body_bytes - body)
+        if self._in_head and self._deadline is None and not self._is_between:
+            self._set_deadline(self._limits.head_seconds)
         if self._is_too_large():
             self._refuse()
+
+    def _count(self, data: bytes, *, in_head: bool, body: int) -> None:
+        if in_head:
+            self._head_bytes += len(data)
+        else:
+            self._around_bytes += max(0, len(data) - body)
 
     def _is_too_large(self) -> bool:
         """A head, or what is sent around a body; clients of the clumsiest sort send a byte at a time."""
@@ -122,7 +127,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         return self._too_large or self._head_bytes > self._limits.head_bytes or around
 
     def on_message_begin(self) -> None:
-        self._in_head = True
+        self._in_head, self._is_between = True, False
         self._head_bytes = self._listed_bytes = self._body_bytes = self._around_bytes = 0
         super().on_message_begin()
 
@@ -142,6 +147,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._in_head = False
+        self._heads += 1
         self._set_deadline(None)
         super().on_headers_complete()
 
@@ -150,7 +156,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        self._in_head = True
+        self._in_head = self._is_between = True
         self._head_bytes = 0
         self._set_deadline(None)
         super().on_message_complete()

@@ -324,3 +324,12 @@ def test_a_caller_has_so_many_requests_under_way(tmp_path: Path, monkeypatch: py
             until(lambda: sum(job.done() for job in asking) == 5, "the refusals")
             released.set()
             assert sorted(job.result() for job in asking) == [200] * 3 + [429] * 5
+
+
+def test_a_body_that_comes_with_its_head_is_not_taken_for_one(server: Server) -> None:
+    body = b" " * (1 << 17)
+    head = b"POST %s/login HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n" % (API.encode(), len(body))
+    with connect(server) as connection:
+        for last in (b"\r\n", b"\r\n", b"Connection: close\r\n\r\n"):
+            connection.sendall(head + last + body)
+        assert read_to_end(connection).count(b"HTTP/1.1 422 ") == 3
