@@ -13,8 +13,9 @@ from nav_eval.agents.client import AgentClient
 from nav_eval.agents.messages import AgentDescription
 from nav_eval.config.schema import BenchmarkConfig
 from nav_eval.dataset.loader import TaskDataset
+from nav_eval.evaluation.aliases import EpisodeAliases
 from nav_eval.evaluation.episodes import EpisodeManager, load_episodes
-from nav_eval.evaluation.executor import BASELINE, open_agent
+from nav_eval.evaluation.executor import BASELINE, make_aliases, open_agent
 from nav_eval.evaluation.report import Report
 from nav_eval.evaluation.run_folder import RunFolder
 from nav_eval.evaluation.runner import (
@@ -89,28 +90,35 @@ class EvaluationOrchestrator:
         callbacks: RunCallbacks | None,
     ) -> Report:
         runner = BenchmarkRunner(benchmark, episodes, out=out)
-        run_seed = RunFolder(out).run_seed(benchmark)
+        folder = RunFolder(out)
+        run_seed = folder.run_seed(benchmark)
+        episode_seed = folder.episode_seed(benchmark, run_seed)
         setup = SimulatorSetup(benchmark=benchmark, cache=self._cache, run_seed=run_seed)
         workers = min(self._count_workers(benchmark), len(episodes))
+
+        def run_locally(client: AgentClient) -> Report:
+            players = _LocalPlayers(setup, client, make_aliases(agent, episode_seed))
+            return runner.run(players, callbacks, run_seed=run_seed, episode_seed=episode_seed)
+
         if met is not None:
-            return runner.run(_LocalPlayers(setup, met), callbacks, run_seed=run_seed)
+            return run_locally(met)
         if workers > 1:
-            with ParallelExecutor(setup, agent, workers=workers) as players:
-                return runner.run(players, callbacks, run_seed=run_seed)
+            with ParallelExecutor(setup, agent, workers=workers, episode_seed=episode_seed) as several:
+                return runner.run(several, callbacks, run_seed=run_seed, episode_seed=episode_seed)
         with open_agent(agent, benchmark, episodes) as client:
             client.describe(make_task_interface(benchmark))
-            return runner.run(_LocalPlayers(setup, client), callbacks, run_seed=run_seed)
+            return run_locally(client)
 
 
 class _LocalPlayers(EpisodePlayers):
     """One agent that has described itself, and simulators in threads of this process."""
 
-    def __init__(self, setup: SimulatorSetup, client: AgentClient) -> None:
-        self._setup, self._client = setup, client
+    def __init__(self, setup: SimulatorSetup, client: AgentClient, aliases: EpisodeAliases | None) -> None:
+        self._setup, self._client, self._aliases = setup, client, aliases
 
     def describe(self) -> AgentDescription:
         return self._client.description
 
     def play(self, manager: EpisodeManager, emit: Emit) -> None:
-        executor = ConcurrentExecutor(self._setup, self._client, self._client.description)
+        executor = ConcurrentExecutor(self._setup, self._client, self._client.description, aliases=self._aliases)
         executor.play(lambda: manager.take(wait=True), emit)

@@ -46,7 +46,8 @@ class SubmissionReader:
         submission = permissions.get_own_submission(session, self.caller, self.submission_id)
         access = permissions.get_submission(session, self.caller, self.submission_id)
         ranking: Mapping[str, float] = submission.phase.ranking["weights"]
-        return read_status(session, submission), ranking.keys() if access.shows("scores") else ()
+        names = ranking.keys() if access.shows_means() else ()
+        return read_status(session, submission, audience=access.audience), names
 
     def _end(self, now: SubmissionStatus, told: list[ServerSentEvent], last: int, *, more: bool = False) -> EventBatch:
         if not more and self._place != (now.state, now.queue_position):  # others went before: a new place in the queue

@@ -12,7 +12,7 @@ from uuid import UUID
 from nav_eval_gateway.errors import NotSignedIn, ScopeMissing
 from nav_eval_store.audit import Actor, make_user_actor
 from nav_eval_store.competitions import configuration
-from nav_eval_store.competitions.visibility import Audience, Part, Viewer, may_see
+from nav_eval_store.competitions.visibility import Audience, Part, Viewer, may_see, may_see_means, may_see_submission
 from nav_eval_store.database import Session
 from nav_eval_store.errors import NotAllowed, NotFound
 from nav_eval_store.models import (
@@ -144,7 +144,10 @@ class SubmissionAccess(NamedTuple):
     audience: Audience
 
     def shows(self, part: Part) -> bool:
-        return may_see(self.submission.phase, part, self.audience)
+        return may_see_submission(self.submission, part, self.audience)
+
+    def shows_means(self) -> bool:
+        return may_see_means(self.submission, self.audience)
 
 
 def get_submission(session: Session, caller: Caller, submission_id: UUID) -> SubmissionAccess:
@@ -175,10 +178,12 @@ def get_own_submission(session: Session, caller: Caller, submission_id: UUID) ->
 def get_submission_showing(session: Session, caller: Caller, submission_id: UUID, part: Part) -> SubmissionAccess:
     """A submission of which the caller may see a part."""
     access = get_submission(session, caller, submission_id)
-    if not access.shows(part):
-        audience = getattr(access.submission.phase.config.visibility, part)
+    if access.shows(part):
+        return access
+    if not may_see(access.submission.phase, part, access.audience):
+        audience = access.submission.phase.config.visibility.get_audience(part)
         raise NotAllowed("In this phase {part} are for the {audience} only.", part=part, audience=audience)
-    return access
+    raise NotAllowed("The {part} of this submission are for the organiser only.", part=part)
 
 
 def get_upload(session: Session, caller: Caller, upload_id: UUID) -> Upload:

@@ -27,7 +27,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Self, TypeVar
 
-from nav_eval.agents.failures import AgentFailure, AgentTimeout
+from nav_eval.agents.failures import AgentFailure, AgentTimeout, blame_reply
 from nav_eval.agents.messages import (
     Action,
     AgentDescription,
@@ -50,7 +50,7 @@ class ClientSettings:
     connect_timeout: float = 60.0  #: until the agent must be ready
     reset_timeout: float = 60.0  #: for the start of an episode
     action_timeout: float = 30.0  #: for one reply to an observation
-    episode_timeout: float | None = None  #: for a whole episode, from its reset on
+    episode_timeout: float | None = None  #: for all answers of an episode; what we take in between does not count
     end_timeout: float = 5.0  #: to say goodbye at the end of an episode
     retries: int = 3  #: further attempts where asking again is safe
     backoff: float = 0.1  #: before the first further attempt; doubles each time
@@ -167,8 +167,7 @@ class EpisodeSession(ABC):
         self._sequence = 0
         self._sent_at = 0.0
         self._failure: AgentFailure | None = None
-        limit = settings.episode_timeout
-        self._episode_deadline = float("inf") if limit is None else time.monotonic() + limit
+        self._spent = 0.0  #: seconds that the agent took for its answers so far
 
     def buffers(self) -> dict[str, Array]:
         """Memory that the agent reads, for one observation yet to be sent: what is drawn there is not copied again.
@@ -191,10 +190,12 @@ class EpisodeSession(ABC):
         """The answer to what was sent last."""
         if self._failure is not None:
             raise self._failure
-        with self._remember_failure():
+        with self._remember_failure(), blame_reply(f"it answered observation {self._sequence}"):
             actions = self._collect(self._seconds_left())
             most = min(self._description.max_actions, self._settings.max_actions)
-            return check_actions(actions, task=self._task, most=most)
+            checked = check_actions(actions, task=self._task, most=most)
+        self._spent += time.monotonic() - self._sent_at
+        return checked
 
     def act(self, observation: Observation) -> list[Action]:
         self.send(observation)
@@ -215,12 +216,17 @@ class EpisodeSession(ABC):
         return min(self._settings.end_timeout, FAREWELL) if self._failure is not None else self._settings.end_timeout
 
     def _seconds_left(self) -> float:
-        deadline = min(self._sent_at + self._settings.action_timeout, self._episode_deadline)
+        deadline = min(self._sent_at + self._settings.action_timeout, self._find_episode_deadline())
         return max(deadline - time.monotonic(), READING_TIME)
 
+    def _find_episode_deadline(self) -> float:
+        """When the agent has used up its time. What the simulator takes between two answers is not the agent's."""
+        limit = self._settings.episode_timeout
+        return float("inf") if limit is None else self._sent_at + limit - self._spent
+
     def _too_slow(self) -> AgentTimeout:
-        if time.monotonic() >= self._episode_deadline:
-            return AgentTimeout(f"The episode took longer than {self._settings.episode_timeout:g} s.")
+        if time.monotonic() >= self._find_episode_deadline():
+            return AgentTimeout(f"The agent took longer than {self._settings.episode_timeout:g} s for the episode.")
         return AgentTimeout(f"No reply to observation {self._sequence} within {self._settings.action_timeout:g} s.")
 
     @contextmanager
@@ -242,7 +248,8 @@ class AgentClient(ABC):
 
     def describe(self, task: TaskInterface) -> AgentDescription:
         """Wait until the agent is ready and ask what it wants. Must come before any episode."""
-        description, task = self._describe(task).choose_rig(task)
+        with blame_reply("it described itself"):
+            description, task = self._describe(task).choose_rig(task)
         self._known = description.keep_wanted(task), description
         return description
 
@@ -261,7 +268,8 @@ class AgentClient(ABC):
         if not isinstance(episode, PublicEpisode):
             raise TypeError(f"An agent may see a PublicEpisode only, not a {type(episode).__name__}.")
         usual, description = self._get_description()
-        return self._open(episode, task=task or usual, description=description)
+        with blame_reply("it answered Reset"):
+            return self._open(episode, task=task or usual, description=description)
 
     @abstractmethod
     def health_check(self) -> AgentHealth:

@@ -1,9 +1,14 @@
 """What stops an episode, as exceptions: the agent's faults, ours, and somebody's wish; one leaf per cause."""
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar
 
 from nav_eval.errors import NavEvalError
 from nav_eval.records.results import Cause
+
+log = logging.getLogger(__name__)
 
 
 class EpisodeFailure(NavEvalError):
@@ -12,8 +17,21 @@ class EpisodeFailure(NavEvalError):
     cause: ClassVar[Cause]
 
 
+MAX_DETAIL = 4000
+"""Characters of a failure's message: an agent may have written parts of it, and it is kept, shown and logged."""
+
+
 class AgentFailure(EpisodeFailure):
     """The agent is to blame."""
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(None if message is None else limit_text(message, limit=MAX_DETAIL))
+
+
+def limit_text(text: str, *, limit: int, also: str = "\n\t") -> str:
+    """The beginning of a text that somebody else made, without characters that play tricks; `also` may stay."""
+    kept = "".join(letter if letter.isprintable() or letter in also else " " for letter in text[: limit + 1])
+    return kept if len(kept) <= limit else kept[:limit] + "…"
 
 
 class ImageInvalid(AgentFailure):
@@ -81,6 +99,26 @@ FAILURES: dict[Cause, type[EpisodeFailure]] = {
         InfrastructureFailure,
     )
 }
+
+
+@contextmanager
+def blame_reply(doing: str) -> Iterator[None]:
+    """Whatever goes wrong while a reply is decoded, checked or judged is the agent's: it chose every bit of it.
+
+    Only what names itself a failure of ours stays one; no reply can raise that. The rest goes to our log, because it is
+    also a check that we lack.
+    """
+    try:
+        yield
+    except EpisodeFailure:
+        raise
+    except NavEvalError as refusal:
+        raise ProtocolError(str(refusal)) from refusal
+    except Exception as error:  # the edge of what an agent may do to us
+        log.warning("A reply could not be taken while %s", doing, exc_info=error)
+        raise ProtocolError(
+            f"The reply could not be taken while {doing} ({type(error).__name__}); check its numbers and texts."
+        ) from error
 
 
 def get_cause(error: NavEvalError) -> Cause:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
 
-from nav_eval.agents.failures import ProtocolError
+from nav_eval.agents.failures import ProtocolError, limit_text
 from nav_eval.records.geometry import Pose
 from nav_eval.registry import find_close_name
 from nav_eval.sensors import SensorSpec
@@ -129,7 +129,7 @@ class AgentDescription:
         unknown = sorted(set(self.sensors) - set(task.sensors))
         if unknown:
             raise ProtocolError(
-                f"Describe asks for the sensor {unknown[0]!r}, which this task does not have."
+                f"Describe asks for the sensor {shorten(unknown[0])!r}, which this task does not have."
                 f"{_suggest_name(unknown[0], task.sensors)} It has: {', '.join(sorted(task.sensors))}. "
                 "Ask for one of these, or leave the sensors out to get all; a benchmark offers more in task.sensors."
             )
@@ -163,8 +163,7 @@ def check_count(value: int, *, what: str, most: int) -> int:
 
 def shorten(text: str, *, limit: int = MAX_TEXT) -> str:
     """Words of an agent that we show to people: printable and not too long."""
-    printable = "".join(letter if letter.isprintable() else " " for letter in text[: limit + 1])
-    return printable if len(printable) <= limit else printable[:limit] + "…"
+    return limit_text(text, limit=limit, also="")
 
 
 Array: TypeAlias = NDArray[Any]
@@ -228,6 +227,7 @@ PIXEL_GOAL, TRAJECTORY = "pixel_goal", "trajectory"
 MAX_POSES = 3
 MAX_TRAJECTORY = 100
 _MOST_POSES = {ANSWER: MAX_POSES, TRAJECTORY: MAX_TRAJECTORY}
+SHORTEST_ROTATION = 1e-6  #: length of a quaternion that still says which way
 MAX_COORDINATE = 1e6  #: metres; the same bound as every coordinate of a dataset
 
 
@@ -253,8 +253,8 @@ def make_pose(*, position: Sequence[float], rotation: Sequence[float]) -> Pose:
         )
     if not all(math.isfinite(number) and abs(number) <= MAX_COORDINATE for number in (*position, *rotation)):
         raise ProtocolError(f"A pose has numbers that are no metres: {[*position, *rotation]}.")
-    if not any(rotation):
-        raise ProtocolError("A pose has the rotation 0, 0, 0, 0, which is none; no turn at all is 0, 0, 0, 1.")
+    if math.hypot(*rotation) < SHORTEST_ROTATION:
+        raise ProtocolError(f"A pose has the rotation {[*rotation]}, which is none; no turn at all is 0, 0, 0, 1.")
     x, y, z = map(float, position)
     i, j, k, w = map(float, rotation)
     return Pose((x, y, z), (i, j, k, w))

@@ -289,7 +289,7 @@ class WebSocketSession(EpisodeSession):
     def _seconds_left(self) -> float:
         """The seeds have no reply to reset_episode: the first action may take the time of both."""
         extra = self._settings.reset_timeout if self._sequence == 1 else 0.0
-        deadline = min(self._sent_at + self._settings.action_timeout + extra, self._episode_deadline)
+        deadline = min(self._sent_at + self._settings.action_timeout + extra, self._find_episode_deadline())
         return max(deadline - time.monotonic(), 0.0)
 
     def _transmit(self, observation: Observation) -> None:

@@ -19,7 +19,7 @@ from websockets.sync.server import ServerConnection
 
 from nav_eval.agents.failures import AgentFailure, ConnectionLost, ProtocolError
 from nav_eval.agents.json_messages import Codec, DescriptionDocument, Document, decode_description, decode_frame
-from nav_eval.agents.messages import AgentDescription, check_versions
+from nav_eval.agents.messages import AgentDescription, check_versions, shorten
 
 
 class Heartbeat:
@@ -158,7 +158,7 @@ class AgentConnection:
         if kind not in ("action", "error", "disconnect"):
             raise ProtocolError(f"An agent does not send {kind!r:.40}; it sends action, heartbeat and disconnect.")
         if self.inbox is None:
-            raise ProtocolError(f"The agent sent {kind!r} while no episode was running.")
+            raise ProtocolError(f"The agent sent {shorten(repr(kind))} while no episode was running.")
         try:
             self.inbox.put_nowait(document)
         except queue.Full:

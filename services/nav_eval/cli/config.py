@@ -132,7 +132,7 @@ def _check_installation(resolved: "ResolvedConfig[ConfigModel]", *, paths: bool)
 
     config = resolved.config
     if isinstance(config, CompetitionConfig):
-        check_phases(config, resolved.layer, source=resolved.source)
+        return check_phases(config, resolved.layer, source=resolved.source)
     if isinstance(config, BenchmarkConfig) and paths and not config.is_template:
         return check_paths(config, resolved.layer, source=resolved.source)
     return []

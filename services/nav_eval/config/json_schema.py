@@ -15,6 +15,7 @@ from typing import Any
 
 from nav_eval.config.file_kinds import KINDS, ConfigKind
 from nav_eval.config.schema import ActionConfig, ConfigModel, MetricConfig
+from nav_eval.config.schema.competition import VisibilityConfig
 from nav_eval.sensors import SENSORS, list_kinds
 
 JsonSchema = dict[str, Any]
@@ -59,7 +60,7 @@ def _loosen(name: str, definition: JsonSchema) -> None:
                 properties[key] = _allow_name(properties[key])
     if "sensors" in properties:
         properties["sensors"] = _loosen_sensors(properties["sensors"])
-    if model in (ActionConfig, MetricConfig):
+    if model in (ActionConfig, MetricConfig, VisibilityConfig):
         whole = dict(definition)
         definition.clear()
         definition["anyOf"] = [{"type": "string"}, whole]

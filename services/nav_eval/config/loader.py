@@ -26,6 +26,7 @@ from nav_eval.config.schema import (
     SimulatorConfig,
     TaskConfig,
 )
+from nav_eval.config.split_secrecy import check_visibility
 from nav_eval.config.validation import describe_errors
 from nav_eval.config.yaml_reader import parse_value, read_yaml
 from nav_eval.config_model import KnownNames
@@ -214,13 +215,15 @@ def load_simulator(name_or_path: str | Path = "default", **options: Unpack[LoadO
 def load_competition(name_or_path: str | Path, **options: Unpack[LoadOptions]) -> CompetitionConfig:
     """A competition whose every phase has a benchmark that can be run."""
     resolved = _load(CompetitionConfig, "competition", name_or_path, options)
-    check_phases(
+    notes = check_phases(
         resolved.config,
         resolved.layer,
         source=resolved.source,
         search=options.get("search"),
         names=options.get("names"),
     )
+    for note in notes:
+        log.warning("%s", note)
     return resolved.config
 
 
@@ -231,14 +234,16 @@ def check_phases(
     source: str,
     search: Search | None = None,
     names: KnownNames | None = None,
-) -> None:
-    """Every phase's benchmark loads and measures what the phase ranks by."""
+) -> list[str]:
+    """Every phase's benchmark loads and measures what the phase ranks by; says what deserves a second look."""
+    benchmarks: dict[str, BenchmarkConfig] = {}
     for index, phase in enumerate(competition.phases):
         origin = layer.origin(("phases", index, "benchmark")) or source
         try:
             benchmark = load_benchmark(phase.benchmark, environ={}, search=search, names=names)
         except ConfigError as error:
             raise ConfigError(f"{origin}: the benchmark of phase {phase.name!r} cannot be used: {error}") from error
+        benchmarks[phase.name] = benchmark
         for metric in phase.ranking.metrics:
             if metric not in benchmark.task.metric_names:
                 measured = ", ".join(benchmark.task.metric_names)
@@ -246,6 +251,7 @@ def check_phases(
                     f"{origin}: phase {phase.name!r} ranks by {metric!r}, which {phase.benchmark} does not measure; "
                     f"it measures {measured}."
                 )
+    return check_visibility(competition, benchmarks, layer, source=source)
 
 
 def validate_layer(kind: ConfigKind, layer: ConfigLayer, *, source: str, names: KnownNames) -> ConfigModel:

@@ -19,7 +19,7 @@ import numpy as np
 from nav_eval.agents.addresses import connect
 from nav_eval.agents.baselines import BaselineContext, make_baseline
 from nav_eval.agents.client import MAX_REPLY_BYTES, AgentClient, ClientSettings, EpisodeSession
-from nav_eval.agents.failures import EpisodeFailure, ProtocolError, get_cause
+from nav_eval.agents.failures import EpisodeFailure, blame_reply, get_cause
 from nav_eval.agents.local_client import LocalAgentClient
 from nav_eval.agents.messages import (
     Action,
@@ -30,14 +30,14 @@ from nav_eval.agents.messages import (
     TaskInterface,
 )
 from nav_eval.config.schema import AgentServiceConfig, BenchmarkConfig
-from nav_eval.dataset.episode import Episode
-from nav_eval.errors import NavEvalError, RecordError
+from nav_eval.dataset.episode import Episode, PublicEpisode
+from nav_eval.errors import NavEvalError
+from nav_eval.evaluation.aliases import EpisodeAliases
 from nav_eval.evaluation.episodes import count_instruction_words
 from nav_eval.play import EpisodePlay
 from nav_eval.records.results import Cause, EpisodeResult, EpisodeStatus
 from nav_eval.sensors import TextValue
 from nav_eval.simulator.base import Simulator
-from nav_eval.simulator.motion import ActionRefused
 from nav_eval.tasks import Task
 
 
@@ -52,11 +52,14 @@ class EpisodeExecutor:
         client: AgentClient,
         wants_between: bool = False,
         describe_task: Callable[[str | None], TaskInterface] | None = None,
+        aliases: EpisodeAliases | None = None,
     ) -> None:
         """`client` has described itself; `wants_between` is what it said about replies of several actions.
 
-        `describe_task` says what the task looks like for an episode's robot, where robots differ.
+        `describe_task` says what the task looks like for an episode's robot, where robots differ. Without `aliases` the
+        agent is told the dataset's ids.
         """
+        self._aliases = aliases
         self._task = task
         self._simulator = simulator
         self._client = client
@@ -78,7 +81,8 @@ class EpisodeExecutor:
         """Play until the task says that it is over; returns what went wrong, if anything."""
         try:
             with clock.measure("agent"):
-                session = self._client.open_episode(play.episode.public, task=self._get_task(play.episode))
+                public = self._hide(play.episode.public)
+                session = self._client.open_episode(public, task=self._get_task(play.episode))
         except EpisodeFailure as refused:
             return refused
         dialogue = _Dialogue(play, session, clock, wants_between=self._wants_between)
@@ -90,6 +94,9 @@ class EpisodeExecutor:
         """What the agent is told about this episode's robot; None for what it was told in the beginning."""
         robot = episode.private.robot
         return None if robot is None or self._describe_task is None else self._describe_task(robot)
+
+    def _hide(self, episode: PublicEpisode) -> PublicEpisode:
+        return episode if self._aliases is None else self._aliases.hide(episode)
 
 
 class _Dialogue:
@@ -123,10 +130,8 @@ class _Dialogue:
         self._observation = self._look(tuple(between))
 
     def _apply(self, action: Action) -> None:
-        try:
+        with blame_reply("it was carried out"):
             self._play.apply(action, seconds=self._clock.lap())
-        except (ActionRefused, RecordError) as refusal:
-            raise ProtocolError(str(refusal)) from refusal
 
     def _look(self, between: tuple[Observation, ...] = ()) -> Observation:
         with self._clock.measure("simulator"):
@@ -247,6 +252,11 @@ def make_client_settings(benchmark: BenchmarkConfig) -> ClientSettings:
 
 
 BASELINE = "baseline:"
+
+
+def make_aliases(address: str, seed: str | None) -> EpisodeAliases | None:
+    """How the agent at `address` knows the episodes; baselines of ours have the dataset itself."""
+    return None if seed is None or address.startswith(BASELINE) else EpisodeAliases(seed)
 
 
 def open_agent(

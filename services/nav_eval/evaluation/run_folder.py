@@ -25,6 +25,7 @@ from nav_eval.config.loader import compute_rules_digest
 from nav_eval.dataset.loader import TaskDataset
 from nav_eval.errors import RecordError, UnknownName
 from nav_eval.evaluation.aggregation import EpisodeSet, list_metric_names
+from nav_eval.evaluation.aliases import derive_home_seed
 from nav_eval.evaluation.report import ReportHeader, read_header, read_report_episodes, write_atomically
 from nav_eval.metrics.comparison import Comparison, RunScores, RunsDiffer, compare
 from nav_eval.metrics.registry import METRICS
@@ -53,6 +54,7 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
     agent: dict[str, str] = {}
     run_seed: int = 0  #: what domain randomisation drew from, where the scenario has no seed of its own
     controller: dict[str, Any] = {}  #: who walked to goals that the agent named, and with which settings
+    episode_seed: str | None = None  #: what the ids that the agent saw were drawn from; None: it saw the dataset's
 
     @property
     def identity(self) -> tuple[str, ...]:
@@ -61,7 +63,12 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def make_manifest(
-    benchmark: BenchmarkConfig, episodes: TaskDataset, *, agent: dict[str, str], run_seed: int = 0
+    benchmark: BenchmarkConfig,
+    episodes: TaskDataset,
+    *,
+    agent: dict[str, str],
+    run_seed: int = 0,
+    episode_seed: str | None = None,
 ) -> RunManifest:
     benchmark = benchmark.with_rig(agent.get("rig"))
     return RunManifest(
@@ -78,6 +85,7 @@ def make_manifest(
         agent=agent,
         run_seed=run_seed,
         controller=_describe_controller(benchmark),
+        episode_seed=episode_seed,
     )
 
 
@@ -136,10 +144,19 @@ class RunFolder:
 
     def run_seed(self, benchmark: BenchmarkConfig) -> int:
         """The seed of the run in this folder, or of a new one: drawn if the scenario wants one and has none."""
-        if (self.path / MANIFEST_FILE).exists():
+        if not self.is_new:
             return self.manifest().run_seed
         randomization = benchmark.scenario_config.domain_randomization
         return secrets.randbelow(2**63) if randomization.varies and randomization.seed is None else 0
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing has been run here yet."""
+        return not (self.path / MANIFEST_FILE).exists()
+
+    def episode_seed(self, benchmark: BenchmarkConfig, run_seed: int) -> str | None:
+        """What the aliases of the run in this folder are drawn from, or those of a new one."""
+        return derive_home_seed(benchmark, run_seed) if self.is_new else self.manifest().episode_seed
 
     def results(self) -> list[EpisodeResult]:
         return list(read_results(self.episodes_file, EpisodeResult)) if self.episodes_file.exists() else []

@@ -30,8 +30,9 @@ from nav_eval.dataset.episode import Episode
 from nav_eval.dataset.loader import TaskDataset
 from nav_eval.errors import NavEvalError, RecordError
 from nav_eval.evaluation.aggregation import MetricsAggregator
+from nav_eval.evaluation.aliases import EpisodeAliases
 from nav_eval.evaluation.episodes import EpisodeManager, load_episodes
-from nav_eval.evaluation.executor import EpisodeExecutor, open_agent
+from nav_eval.evaluation.executor import EpisodeExecutor, make_aliases, open_agent
 from nav_eval.evaluation.report import Report
 from nav_eval.evaluation.run_folder import REPORT_FILE, RunFolder, make_header, make_manifest
 from nav_eval.evaluation.task_interface import make_task_interface
@@ -46,7 +47,15 @@ Emit = Callable[[EpisodeResult], None]
 class ConcurrentExecutor:
     """Plays episodes against one agent, several at once where both sides allow it."""
 
-    def __init__(self, setup: SimulatorSetup, client: AgentClient, description: AgentDescription) -> None:
+    def __init__(
+        self,
+        setup: SimulatorSetup,
+        client: AgentClient,
+        description: AgentDescription,
+        *,
+        aliases: EpisodeAliases | None = None,
+    ) -> None:
+        self._aliases = aliases
         self._offered = setup.benchmark
         self._setup = replace(setup, benchmark=setup.benchmark.with_rig(description.rig))
         self._client = client
@@ -84,6 +93,7 @@ class ConcurrentExecutor:
                 client=self._client,
                 wants_between=self._description.wants_between,
                 describe_task=self._describe_task,
+                aliases=self._aliases,
             )
             while (episode := next_episode()) is not None:
                 result = executor.run(episode)
@@ -110,6 +120,7 @@ class _Order(msgspec.Struct, frozen=True, kw_only=True):
     cache: str
     pictures: bool
     run_seed: int
+    episode_seed: str | None
 
 
 class _Hello(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,13 +142,14 @@ class _Worker:
 class ParallelExecutor:
     """Players in several processes."""
 
-    def __init__(self, setup: SimulatorSetup, agent: str, *, workers: int) -> None:
+    def __init__(self, setup: SimulatorSetup, agent: str, *, workers: int, episode_seed: str | None = None) -> None:
         self._order = _Order(
             benchmark=setup.benchmark.model_dump(mode="json"),
             agent=agent,
             cache=str(setup.cache),
             pictures=setup.pictures,
             run_seed=setup.run_seed,
+            episode_seed=episode_seed,
         )
         self._count = workers
         self._workers: list[_Worker] = []
@@ -235,7 +247,8 @@ def run_worker(connection: Connection, order_bytes: bytes) -> None:
     try:
         with open_agent(order.agent, benchmark, load_episodes(benchmark)) as client:
             description = client.describe(make_task_interface(benchmark))
-            executor = ConcurrentExecutor(setup, client, description)
+            aliases = make_aliases(order.agent, order.episode_seed)
+            executor = ConcurrentExecutor(setup, client, description, aliases=aliases)
             hello = _Hello(description=msgspec.to_builtins(description), at_once=executor.at_once)
             connection.send_bytes(msgspec.json.encode(hello))
             executor.play(_receive_episodes(connection), lambda result: connection.send_bytes(encode_result(result)))
@@ -294,11 +307,20 @@ class BenchmarkRunner:
         self._episodes = episodes
         self._folder = RunFolder(out)
 
-    def run(self, players: EpisodePlayers, callbacks: RunCallbacks | None = None, *, run_seed: int = 0) -> Report:
+    def run(
+        self,
+        players: EpisodePlayers,
+        callbacks: RunCallbacks | None = None,
+        *,
+        run_seed: int = 0,
+        episode_seed: str | None = None,
+    ) -> Report:
         """Play every episode that is not finished yet; the report covers all of them."""
         callbacks = callbacks or RunCallbacks()
         about = _describe_agent(players.describe())
-        manifest = make_manifest(self._benchmark, self._episodes, agent=about, run_seed=run_seed)
+        manifest = make_manifest(
+            self._benchmark, self._episodes, agent=about, run_seed=run_seed, episode_seed=episode_seed
+        )
         finished = self._folder.begin(manifest)
         aggregator = MetricsAggregator(make_header(manifest))
         for result in finished:

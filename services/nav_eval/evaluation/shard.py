@@ -25,14 +25,25 @@ from nav_eval.config import BenchmarkConfig
 from nav_eval.dataset.episode import Episode
 from nav_eval.dataset.loader import TaskDataset
 from nav_eval.evaluation.episodes import EpisodeManager, load_episodes
-from nav_eval.evaluation.executor import make_client_settings, open_agent
+from nav_eval.evaluation.executor import make_aliases, make_client_settings, open_agent
 from nav_eval.evaluation.run_folder import make_manifest
 from nav_eval.evaluation.runner import ConcurrentExecutor
-from nav_eval.evaluation.shard_protocol import BadOrder, Ended, MessageWriter, Played, Ready, ShardOrder, read_order
+from nav_eval.evaluation.shard_protocol import (
+    LONGEST_MESSAGE,
+    BadOrder,
+    Ended,
+    MessageWriter,
+    Played,
+    Ready,
+    ShardOrder,
+    read_order,
+)
 from nav_eval.evaluation.task_interface import make_task_interface
-from nav_eval.records.results import UNSCORED, Cause, EpisodeResult, encode_result
+from nav_eval.records.results import UNSCORED, Cause, EpisodeResult, EpisodeStatus, encode_result
 from nav_eval.simulator.base import SimulatorSetup
 
+LONGEST_LINE = LONGEST_MESSAGE - 4096
+"""Bytes of a result, so that the message around it is read."""
 _MAYBE_GONE = frozenset({Cause.AGENT_CRASH, Cause.AGENT_OOM})
 """Failures after which the agent's process may have ended; or it was an error in the agent's code, and it goes on."""
 
@@ -52,7 +63,8 @@ class Shard:
         mine = self._chosen(episodes)
         client = leaving.enter_context(open_agent(self._order.agent, self._benchmark, episodes, self._settings()))
         description = client.describe(make_task_interface(self._benchmark))
-        executor = ConcurrentExecutor(self._setup(), client, description)
+        aliases = make_aliases(self._order.agent, self._order.episode_seed)
+        executor = ConcurrentExecutor(self._setup(), client, description, aliases=aliases)
         self._writer.write(self._ready(description, episodes, at_once=executor.at_once))
         self._play(executor, client, EpisodeManager(mine))
         last = self._gone or self._failed
@@ -73,7 +85,7 @@ class Shard:
         if result.cause in UNSCORED:
             self._failed = self._failed or result
             return
-        self._writer.write(Played(line=msgspec.Raw(encode_result(result))))
+        self._writer.write(Played(line=msgspec.Raw(_encode_bounded(result))))
         if self._is_gone(result, client):
             self._gone = self._gone or result
 
@@ -110,6 +122,25 @@ class Shard:
             episode_timeout=time_limits.episode or settings.episode_timeout,
             shared_memory_dir=None if directory is None else Path(directory),
         )
+
+
+def _encode_bounded(result: EpisodeResult) -> bytes:
+    """A line of the result. One that nobody would read is the agent's doing: it ends as its protocol error."""
+    line = encode_result(result)
+    if len(line) <= LONGEST_LINE:
+        return line
+    refused = msgspec.structs.replace(
+        result,
+        status=EpisodeStatus.FAILED,
+        cause=Cause.PROTOCOL_ERROR,
+        detail=f"The agent's replies make a result of {len(line):,} bytes; at most {LONGEST_LINE:,} are kept.",
+        metrics={},
+        subtasks=(),
+        actions=(),
+        trajectory=None,
+        action_digest=None,
+    )
+    return encode_result(refused)
 
 
 def run(data: bytes, writer: MessageWriter) -> int:

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from nav_eval.agents.failures import AgentFailure
+from nav_eval.agents.failures import MAX_DETAIL, AgentFailure, limit_text
 from nav_eval.config import BenchmarkConfig, compute_config_digest
 from nav_eval.errors import NavEvalError, RecordError
 from nav_eval.records.results import Cause
@@ -48,6 +48,7 @@ class ShardOrder(msgspec.Struct, frozen=True, kw_only=True):
     episode_ids: tuple[str, ...]
     agent: str  #: `unix:/rpc/agent.sock`, or an organiser's `baseline:NAME`
     run_seed: int = 0
+    episode_seed: str | None = None  #: what the agent's names of the episodes are drawn from; None: the dataset's
     cache: str  #: where things are kept that can always be made again
     shared_memory_dir: str | None = None  #: a tmpfs that the agent can read; anonymous memory when not given
     time_limits: TimeLimits = TimeLimits()
@@ -60,6 +61,7 @@ def order_for(
     agent: str,
     cache: Path,
     run_seed: int = 0,
+    episode_seed: str | None = None,
     time_limits: TimeLimits | None = None,
     shared_memory_dir: Path | None = None,
 ) -> ShardOrder:
@@ -70,6 +72,7 @@ def order_for(
         episode_ids=episode_ids,
         agent=agent,
         run_seed=run_seed,
+        episode_seed=episode_seed,
         cache=str(cache),
         shared_memory_dir=None if shared_memory_dir is None else str(shared_memory_dir),
         time_limits=time_limits or TimeLimits(),
@@ -89,6 +92,7 @@ class ReplayOrder(msgspec.Struct, frozen=True, kw_only=True):
     run: str  #: its folder
     purpose: Purpose
     episodes: int | None = None  #: so many, from the first; None is all
+    episode_ids: tuple[str, ...] | None = None  #: these alone; None is all
     cache: str
 
 
@@ -226,7 +230,9 @@ def _run_to_end(work: Callable[[], Ended]) -> Ended:
         return work()
     except NavEvalError as error:
         cause = error.cause if isinstance(error, AgentFailure) else Cause.INFRASTRUCTURE
-        return Ended(cause=cause, detail=str(error))
+        return Ended(cause=cause, detail=limit_text(str(error), limit=MAX_DETAIL))
     except Exception as error:  # noqa: BLE001 - the end of the process; the worker must hear of it
         traceback.print_exc()
-        return Ended(cause=Cause.INFRASTRUCTURE, detail=f"{type(error).__name__}: {error}")
+        return Ended(
+            cause=Cause.INFRASTRUCTURE, detail=limit_text(f"{type(error).__name__}: {error}", limit=MAX_DETAIL)
+        )

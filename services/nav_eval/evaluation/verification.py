@@ -6,7 +6,7 @@ them. Episodes that are labelled as our fault are played again as well: a label 
 can prove is named: who the agent was, what the clock said, and why an episode broke off.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -75,11 +75,15 @@ def verify(
     run: Path,
     *,
     limit: int | None = None,
+    only: Collection[str] | None = None,
     partial: bool = False,
     cache: Path,
     on_episode: Callable[[str], None] = lambda _: None,
 ) -> VerificationReport:
-    """Play a run again and compare; `partial` accepts one that was cut off, without its report or some episodes."""
+    """Play a run again and compare: the first `limit` of its episodes, those that `only` names, or all.
+
+    `partial` accepts one that was cut off, without its report or some episodes.
+    """
     folder = RunFolder(run)
     manifest, results = folder.manifest(), folder.results()
     benchmark = BenchmarkConfig.model_validate(manifest.config)
@@ -91,7 +95,8 @@ def verify(
     report.missing = len(missing)
     if missing and not partial:
         report.differences.append(_tell_missing(missing, manifest))
-    _replay_episodes(report, results[:limit], _Replayer(benchmark, manifest, cache), episodes, on_episode)
+    chosen = results if only is None else [result for result in results if result.episode_id in only]
+    _replay_episodes(report, chosen[:limit], _Replayer(benchmark, manifest, cache), episodes, on_episode)
     report.differences += compare_report(run / REPORT_FILE, manifest, results, partial=partial)
     return report
 

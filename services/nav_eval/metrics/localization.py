@@ -84,7 +84,7 @@ def _check_pose(kind: str, numbers: Numbers) -> None:
         raise RecordError(f"a {kind} has {len(numbers)} numbers; it needs {' or '.join(map(str, sizes))}.")
     if not all(math.isfinite(value) for value in numbers):
         raise RecordError(f"a {kind} holds a number that is not finite: {list(numbers)}.")
-    if kind == "rotation" and not any(numbers):
+    if kind == "rotation" and math.sqrt(sum(value * value for value in numbers)) == 0:
         raise RecordError("a rotation is all zeros; give a quaternion as x, y, z, w.")
 
 

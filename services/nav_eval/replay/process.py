@@ -35,7 +35,9 @@ DIFFERENCES = 20  #: told at most; one is enough to know
 
 def check(order: ReplayOrder, say: Callable[[Message], None]) -> None:
     """Compare what comes out with what the run says."""
-    report = verify(Path(order.run), limit=order.episodes, partial=True, cache=Path(order.cache))
+    report = verify(
+        Path(order.run), limit=order.episodes, only=order.episode_ids, partial=True, cache=Path(order.cache)
+    )
     differences = tuple(str(difference)[:1000] for difference in report.differences[:DIFFERENCES])
     say(Checked(episodes=report.episodes, missing=report.missing, steps=report.steps, differences=differences))
 

@@ -1,6 +1,6 @@
 """What a submission left behind: episodes, replays, films, logs and files; as much of it as somebody may see."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 from urllib.parse import quote
 from uuid import UUID
@@ -9,6 +9,7 @@ import msgspec
 from fastapi import APIRouter, Header, Query
 from fastapi.responses import PlainTextResponse, Response, StreamingResponse
 
+from nav_eval.evaluation.aliases import EpisodeAliases
 from nav_eval_gateway import permissions, responses
 from nav_eval_gateway.dependencies import Blobs, Store, Submitter, Visitor, Workers
 from nav_eval_gateway.errors import describe_problems
@@ -25,6 +26,7 @@ from nav_eval_store.models import EpisodeRow, Submission
 from nav_eval_store.submissions import films, queries
 from nav_eval_store.submissions.films import FilmState
 from nav_eval_store.work import dispatch
+from nav_eval_store.work.jobs import EPISODE_SEED
 from nav_eval_store.work.queues import JobMessage
 
 router = APIRouter(tags=["evidence"])
@@ -144,14 +146,25 @@ def read_logs(
         access = permissions.get_submission_showing(session, caller, submission_id, "logs")
         submission, budget = access.submission, access.submission.phase.config.limits.log_kb << 10
         if episode is not None:
+            if not access.shows("episodes"):
+                raise NotAllowed("In this phase logs are shown as a whole; leave out `episode`.")
             queries.get_episode(session, submission, episode)
     if episode is not None:
         text = _read_log(blobs, blob_keys.make_episode_log_key(submission.id, episode), budget)
         return PlainTextResponse(text)
-    return StreamingResponse(_stream_logs(store, blobs, submission, budget), media_type="text/plain; charset=utf-8")
+    lines = _stream_logs(store, blobs, submission, budget, name_episode=_choose_names(access))
+    return StreamingResponse(lines, media_type="text/plain; charset=utf-8")
 
 
-def _stream_logs(store: Database, blobs: BlobStore, submission: Submission, budget: int) -> Iterator[bytes]:
+def _choose_names(access: SubmissionAccess) -> Callable[[str], str]:
+    """Episodes by their ids, or as the agent knew them for those who may not see which is which."""
+    seed = access.submission.provenance.get(EPISODE_SEED)
+    return str if access.shows("episodes") or seed is None else EpisodeAliases(seed).get_alias
+
+
+def _stream_logs(
+    store: Database, blobs: BlobStore, submission: Submission, budget: int, *, name_episode: Callable[[str], str]
+) -> Iterator[bytes]:
     yield _read_log(blobs, blob_keys.make_agent_log_key(submission.id), budget).encode()
     after = None
     while True:
@@ -159,7 +172,7 @@ def _stream_logs(store: Database, blobs: BlobStore, submission: Submission, budg
             page = queries.list_episodes(session, submission, after=after, limit=200, ended=True)
         for row in page.items:
             if text := _read_log(blobs, blob_keys.make_episode_log_key(submission.id, row.episode_id), budget):
-                yield f"=== episode {row.episode_id}\n{text}".encode()
+                yield f"=== episode {name_episode(row.episode_id)}\n{text}".encode()
         if (after := page.next) is None:
             return
 

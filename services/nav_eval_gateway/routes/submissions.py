@@ -103,10 +103,13 @@ def describe_submission(session: Session, caller: Caller, submission_id: UUID) -
         return SubmissionAnswer.public(submission, entry, _read_scores(session, submission))
     return SubmissionAnswer.full(
         submission,
-        read_status(session, submission),
+        read_status(session, submission, audience=access.audience),
         uploads=records.list_uploads(session, submission),
         entry=entry,
         scores=_read_scores(session, submission) if access.shows("scores") else None,
+        shows_means=access.shows_means(),
+        shows_identities=access.shows("episodes"),
+        is_organiser=access.audience is Audience.ORGANISER,
     )
 
 

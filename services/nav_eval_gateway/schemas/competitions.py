@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
+from nav_eval.config.schema.competition import VISIBILITY_PRESETS, VisibilityConfig
 from nav_eval_gateway.schemas.base import Answer, make_example
 from nav_eval_store.models import Competition, Phase
 
@@ -45,10 +46,16 @@ class Limits(Answer):
 class VisibilityRules(Answer):
     """Who sees what of a submission: everybody, its team, or organisers only."""
 
+    preset: Literal["test", "practice"]
+    """`test` keeps its split secret; what is said below counts."""
     scores: Literal["public", "team", "organiser"]
     logs: Literal["public", "team", "organiser"]
     replays: Literal["public", "team", "organiser"]
     episodes: Literal["public", "team", "organiser"]
+
+    @classmethod
+    def of(cls, config: VisibilityConfig) -> "VisibilityRules":
+        return cls(preset=config.preset, **{part: config.get_audience(part) for part in VISIBILITY_PRESETS["test"]})
 
 
 class RankingRules(Answer):
@@ -112,7 +119,7 @@ class PhaseAnswer(Answer):
             requires=config.requires,
             quota=config.quota,
             limits=config.limits,
-            visibility=config.visibility,
+            visibility=VisibilityRules.of(config.visibility),
             board_is_public=config.visibility.scores == "public" or phase.published_at is not None,
             ranking={**phase.ranking, "keep": config.ranking.keep, "shared_ranks": config.ranking.shared_ranks},
             baselines=[Baseline(name=row.name, upper_bound=row.privileged) for row in config.baselines],

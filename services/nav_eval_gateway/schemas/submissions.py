@@ -9,12 +9,16 @@ from uuid import UUID
 from pydantic import ConfigDict, Field
 
 from nav_eval_gateway.schemas.base import Answer, Line, Paragraph, Request, make_example
+from nav_eval_store.boards.scores import DIFFERENCES
 from nav_eval_store.models import BoardEntry, EntryVisibility, Score, Submission, Upload, UploadPurpose
 from nav_eval_store.submissions.lifecycle import Owner, SubmissionState
 from nav_eval_store.submissions.status import SubmissionStatus
+from nav_eval_store.work.jobs import EPISODE_SEED
 
 UPLOADS = "/api/v1/uploads"
 MOST_BYTES = 1 << 50
+SECRET_FACTS = frozenset({EPISODE_SEED, "run_seed"})
+"""Of a submission's provenance: with them one could tell which episode of the test set an agent was in."""
 
 
 class NewSubmission(Request):
@@ -220,9 +224,16 @@ class SubmissionAnswer(SubmissionSummary):
         uploads: Sequence[Upload],
         entry: BoardEntry | None,
         scores: Sequence[Score] | None,
+        shows_means: bool,
+        shows_identities: bool,
+        is_organiser: bool = False,
     ) -> "SubmissionAnswer":
-        """What its team sees; `scores` is None where the phase keeps them from the team."""
-        means = None if scores is None else status.means
+        """What its team sees; `scores` is None where the phase keeps them from the team.
+
+        `shows_means` is about those of a run under way, `shows_identities` about the seed that hides which episode is
+        which.
+        """
+        means = status.means if shows_means else None
         awaited = submission.state in (SubmissionState.CREATED, SubmissionState.UPLOADING)
         return cls(
             **_dump_identity(submission),
@@ -247,7 +258,7 @@ class SubmissionAnswer(SubmissionSummary):
             image_bytes=submission.image_bytes or submission.announced_bytes,
             uploads=[UploadAnswer.of(upload) for upload in uploads],
             upload_url=UPLOADS if awaited else None,
-            provenance=submission.provenance,
+            provenance=_select_facts(submission, shows_identities=shows_identities, is_organiser=is_organiser),
             **({} if scores is None else _dump_scores(entry, scores)),
         )
 
@@ -256,6 +267,16 @@ def _dump_scores(entry: BoardEntry | None, scores: Sequence[Score]) -> dict[str,
     if entry is None:
         return {}
     return {"score": entry.score, "scores": {score.metric: score.mean for score in scores}}
+
+
+def _select_facts(submission: Submission, *, shows_identities: bool, is_organiser: bool) -> dict[str, Any]:
+    """What stands behind the score, without what belongs to the test set."""
+    facts = dict(submission.provenance)
+    if not shows_identities:
+        facts = {name: fact for name, fact in facts.items() if name not in SECRET_FACTS}
+    if not is_organiser:
+        facts.pop(DIFFERENCES, None)
+    return facts
 
 
 def _find_digest(submission: Submission) -> str | None:

@@ -18,7 +18,8 @@ from nav_eval.metrics.comparison import Comparison, RunScores, RunsDiffer, compa
 from nav_eval.metrics.statistics import Bootstrap, Statistics, summarize
 from nav_eval.records.results import EpisodeOutcome
 from nav_eval.records.scoring import compute_ranking_value, get_scored_value, is_higher_better, is_scored, is_valid
-from nav_eval_store.audit import make_worker_actor
+from nav_eval_store import audit
+from nav_eval_store.audit import Actor, make_worker_actor
 from nav_eval_store.boards.leaderboard import mark_board_changed
 from nav_eval_store.database import Session
 from nav_eval_store.errors import Conflict
@@ -75,10 +76,34 @@ def publish_scores(
     job.state, job.finished_at = JobState.DONE, session.now()
     submission.provenance = {**submission.provenance, **(provenance or {})}
     write_scores(session, submission, sheet)
-    transitions.move_to_state(session, submission, SubmissionState.COMPLETED, actor=make_worker_actor(lease.worker))
+    actor = make_worker_actor(lease.worker)
+    transitions.move_to_state(session, submission, SubmissionState.COMPLETED, actor=actor)
     if submission.is_reevaluation and submission.rerun_of is not None:
         _replace_original(session, submission)
+    if differences := list_differences(submission):
+        _mark_held(session, submission, differences, actor=actor)
     mark_board_changed(session, Phase.id == submission.phase_id)
+
+
+DIFFERENCES = "differences"
+"""Of a submission's provenance: what its replay without the agent gave otherwise."""
+HELD_REASON = "Played again without the agent, it gave other numbers; the organiser looks at it."
+
+
+def list_differences(submission: Submission) -> Sequence[str]:
+    """What its replay gave otherwise, in words; for organisers, because it may name places of the test set."""
+    found: Sequence[str] = submission.provenance.get(DIFFERENCES) or ()
+    return found
+
+
+def _mark_held(session: Session, submission: Submission, differences: Sequence[str], *, actor: Actor) -> None:
+    """Numbers that cannot be repeated reach no board before an organiser has said so."""
+    entry = session.get_one(BoardEntry, submission.id)
+    if entry.visibility is EntryVisibility.DISQUALIFIED:
+        return
+    entry.visibility, entry.reason = EntryVisibility.HELD, HELD_REASON
+    subject = audit.make_subject(submission)
+    audit.record(session, actor, "submission.held", subject, difference=differences[0], differences=len(differences))
 
 
 def write_scores(session: Session, submission: Submission, sheet: ScoreSheet) -> None:

@@ -21,7 +21,7 @@ from sqlalchemy import select
 
 from nav_eval_store.blobs import BlobStore
 from nav_eval_store.boards import leaderboard
-from nav_eval_store.competitions.visibility import ORGANISER, Audience, may_see
+from nav_eval_store.competitions.visibility import ORGANISER, Audience, may_see, may_see_submission
 from nav_eval_store.database import Session
 from nav_eval_store.errors import NotFound
 from nav_eval_store.models import AuditEvent, Base, Competition, EpisodeRow, LedgerEntry, Phase, Submission, Team
@@ -67,6 +67,9 @@ def export_public_results(session: Session, competition: Competition) -> Iterato
         if may_see(phase, "episodes", Audience.PUBLIC):
             scenes: dict[str, str] = {}
             for row in board.rows:
+                submission = queries.get_submission(session, row.submission_id)
+                if not may_see_submission(submission, "episodes", Audience.PUBLIC):
+                    continue
                 path = f"phases/{phase.name}/episodes/{row.submission_id}.jsonl"
                 yield ExportFile(path, _export_public_episodes(session, row.submission_id, scenes))
 
@@ -101,6 +104,7 @@ Episodes are public in: {told}. There, every number of the board can be computed
     nav-eval report phases/PHASE/episodes/SUBMISSION.jsonl                 # means and intervals, any task
     nav-eval compare phases/PHASE/episodes/ONE.jsonl phases/PHASE/episodes/OTHER.jsonl
 
+What a privileged baseline did is not here: it walks to the goals.
 Scenes have neutral names: which scene an episode plays in belongs to the test set, which episodes share one does not.
 """.encode()
 

@@ -1,10 +1,16 @@
-"""Who may see what of a submission, by the phase's `visibility`. Organisers see everything."""
+"""Who may see what of a submission: the one place where it is decided, for API, pages, events, exports and films.
+
+The phase's `visibility` says it, with three rules above it. Organisers see everything. What a privileged baseline did
+(replays, films, logs, episodes) is theirs alone, because it walks to the goals. And a run whose slot was given back
+shows nothing but that it ended: nobody learns something for free.
+"""
 
 from enum import IntEnum
 from typing import Literal, NamedTuple
 from uuid import UUID
 
-from nav_eval_store.models import Phase
+from nav_eval_store.models import Phase, Submission, TeamKind
+from nav_eval_store.submissions.lifecycle import SubmissionState
 
 Part = Literal["scores", "logs", "replays", "episodes"]
 
@@ -37,8 +43,36 @@ _NEEDED = {"public": Audience.PUBLIC, "team": Audience.TEAM, "organiser": Audien
 
 
 def may_see(phase: Phase, part: Part, audience: Audience) -> bool:
-    """Whether somebody may see a part of a submission of this phase."""
-    needed = _NEEDED[getattr(phase.config.visibility, part)]
+    """Whether somebody may see a part of the usual submission of this phase."""
+    needed = _NEEDED[phase.config.visibility.get_audience(part)]
     if part == "scores" and phase.published_at is not None:
         needed = Audience.PUBLIC
     return audience >= needed
+
+
+def may_see_submission(submission: Submission, part: Part, audience: Audience) -> bool:
+    """Whether somebody may see a part of this submission."""
+    if audience is Audience.ORGANISER:
+        return True
+    if _is_our_failure(submission):
+        return False
+    if part != "scores" and submission.team.kind is TeamKind.UPPER_BOUND:
+        return False
+    return may_see(submission.phase, part, audience)
+
+
+def _is_our_failure(submission: Submission) -> bool:
+    """Whether an evaluation began and ended without a score by our fault: it cost nothing, so it shows nothing."""
+    failed = submission.state is SubmissionState.FAILED and submission.started_at is not None
+    return failed and submission.cause is not None and submission.cause.is_ours
+
+
+def may_see_means(submission: Submission, audience: Audience) -> bool:
+    """Whether somebody may see the means of a submission as it stands.
+
+    Means that move with every episode tell the score of each: while a run goes on they are for those who see episodes.
+    """
+    shown = may_see_submission(submission, "scores", audience)
+    return shown and (
+        submission.state is SubmissionState.COMPLETED or may_see_submission(submission, "episodes", audience)
+    )

@@ -131,6 +131,7 @@ class EntryVisibility(StrEnum):
     """Whether a row is on the board."""
 
     SHOWN = "shown"
+    HELD = "held"  #: its replay gave other numbers: until the organiser has looked at it
     HIDDEN = "hidden"  #: by the organiser, reversibly
     DISQUALIFIED = "disqualified"  #: by the organiser, with a reason
 

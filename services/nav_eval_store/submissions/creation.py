@@ -9,7 +9,7 @@ from nav_eval_store import audit
 from nav_eval_store.audit import Actor
 from nav_eval_store.database import Session
 from nav_eval_store.errors import Conflict, NotAllowed, NotFound, PhaseNotOpen
-from nav_eval_store.models import Phase, Submission, Team, TeamStatus, User
+from nav_eval_store.models import BoardEntry, EntryVisibility, Phase, Submission, Team, TeamStatus, User
 from nav_eval_store.people import teams
 from nav_eval_store.submissions.lifecycle import JobKind, SubmissionState
 from nav_eval_store.submissions.quota import refuse_beyond, reserve
@@ -151,11 +151,13 @@ def _refuse_unqualified(session: Session, phase: Phase, team: Team) -> None:
     query = (
         select(Submission.id)
         .join(Submission.phase)
+        .join(BoardEntry, BoardEntry.submission_id == Submission.id)
         .where(
             Phase.competition_id == phase.competition_id,
             Phase.name == required,
             Submission.team_id == team.id,
             Submission.state == SubmissionState.COMPLETED,
+            BoardEntry.visibility.not_in((EntryVisibility.HELD, EntryVisibility.DISQUALIFIED)),
         )
     )
     if session.scalar(query.limit(1)) is None:

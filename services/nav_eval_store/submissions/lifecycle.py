@@ -228,6 +228,14 @@ def compute_retry_delay(failures: int, deadlines: Deadlines) -> timedelta | None
     return deadlines.backoff * 2 ** (failures - 1) if failures < deadlines.attempts else None
 
 
+OUR_FAULT = "This was our fault, and the organiser's records say why."
+
+
+def redact_detail(cause: Cause | None, detail: str | None) -> str | None:
+    """What a team is told: why we failed names machines and files that are none of its business."""
+    return OUR_FAULT if cause is not None and cause.is_ours else detail
+
+
 class FaultConsequence(StrEnum):
     """What a failed job means for its submission."""
 

@@ -10,6 +10,7 @@ from sqlalchemy import select
 
 from nav_eval.records.scoring import ScoreTally
 from nav_eval_store.boards.scores import get_metric_directions
+from nav_eval_store.competitions.visibility import Audience
 from nav_eval_store.database import Session
 from nav_eval_store.models import Job, Submission
 from nav_eval_store.submissions import lifecycle
@@ -42,8 +43,15 @@ class SubmissionStatus:
     used: AgentUsage  #: by the agent so far, in all of its shards
 
 
-def read_status(session: Session, submission: Submission, *, deadlines: Deadlines | None = None) -> SubmissionStatus:
+def read_status(
+    session: Session,
+    submission: Submission,
+    *,
+    audience: Audience = Audience.ORGANISER,
+    deadlines: Deadlines | None = None,
+) -> SubmissionStatus:
     """The status of a submission. Whether its means may be shown is the phase's business."""
+    is_organiser = audience is Audience.ORGANISER
     final = submission.state.is_final
     shards = _list_shards(session, submission)
     total = ScoreTally.from_parts(shard.tally for shard in shards)
@@ -60,7 +68,7 @@ def read_status(session: Session, submission: Submission, *, deadlines: Deadline
             recovery.load_submission_snapshot(session, submission), deadlines or Deadlines()
         ),
         cause=submission.cause,
-        detail=submission.detail,
+        detail=submission.detail if is_organiser else lifecycle.redact_detail(submission.cause, submission.detail),
         advice=submission.cause.advice if submission.cause else None,
         canary=submission.canary,
         episodes_done=sum(shard.episodes_done for shard in shards),

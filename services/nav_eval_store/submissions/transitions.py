@@ -17,8 +17,11 @@ from nav_eval_store.database import Session
 from nav_eval_store.errors import NotFound
 from nav_eval_store.models import Job, LeaseEnd, LeaseRow, Submission
 from nav_eval_store.notifications import events
-from nav_eval_store.submissions import quota
+from nav_eval_store.submissions import lifecycle, quota
 from nav_eval_store.submissions.lifecycle import JobKind, JobState, SubmissionState, check_transition
+
+LONGEST_DETAIL = 5000
+"""Characters that are kept of why a submission ended."""
 
 
 def lock_submission(session: Session, submission_id: UUID) -> Submission:
@@ -40,6 +43,7 @@ def move_to_state(
 ) -> None:
     """Take one step; refused if the life of a submission has no such step."""
     check_transition(submission.state, state)
+    detail = None if detail is None else detail[:LONGEST_DETAIL]
     before, now = submission.state, session.now()
     submission.state, submission.since = state, now
     submission.cause, submission.detail = cause, detail
@@ -54,7 +58,8 @@ def move_to_state(
     session.flush()
     facts = {"from": before, "to": state, "cause": cause, "detail": detail}
     audit.record(session, actor, "submission.state", audit.make_subject(submission), **facts)
-    events.emit(session, events.STATE_CHANGED, audit.make_subject(submission), **facts)
+    told = {**facts, "detail": lifecycle.redact_detail(cause, detail)}
+    events.emit(session, events.STATE_CHANGED, audit.make_subject(submission), **told)
 
 
 def fail_submission(session: Session, submission: Submission, cause: Cause, detail: str, *, actor: Actor) -> None:

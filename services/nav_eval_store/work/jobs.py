@@ -29,6 +29,8 @@ from nav_eval_store.work.leases import (
     retry_after_our_fault,
 )
 
+EPISODE_SEED = "episode_seed"
+"""Of a submission's provenance: what its episodes' aliases, their order and the sample to verify are drawn from."""
 PROGRESS_SECONDS = 1.0
 """Live progress of a shard is told at most this often."""
 
@@ -161,7 +163,6 @@ def _count(session: Session, job: Job, outcomes: Sequence[EpisodeOutcome]) -> No
             shard=job.position,
             done=job.episodes_done,
             total=job.episodes_total,
-            episode=outcomes[-1].episode_id,
         )
 
 

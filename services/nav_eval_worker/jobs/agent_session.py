@@ -46,6 +46,7 @@ def open_session(
             benchmark=benchmark,
             episode_ids=tuple(episode_ids),
             run_seed=details.run_seed(benchmark),
+            episode_seed=details.episode_seed,
             limits=details.phase.limits,
             folder=folder,
         )

@@ -1,8 +1,8 @@
 """The first verdict: start the agent, let it answer, play the beginning of one episode; then plan the shards.
 
-The episode is the first of the benchmark, cut short, and its result is thrown away. What the team gets to
-know is whether the agent runs here and how fast it is. An agent that is slow but alive passes: the
-verdict must not take longer than a minute.
+The episode is the first in the order drawn for the submission, cut short, and its result is thrown away. What the team
+gets to know is whether the agent runs here and how fast it is. An agent that is slow but alive passes: the verdict must
+not take longer than a minute.
 """
 
 import time
@@ -14,6 +14,7 @@ from typing import Any
 from nav_eval.agents.failures import FAILURES
 from nav_eval.config import BenchmarkConfig
 from nav_eval.dataset.loader import TaskDataset
+from nav_eval.evaluation.aliases import draw_order
 from nav_eval.evaluation.episodes import load_episodes
 from nav_eval.records.results import Cause, ResultLine
 from nav_eval_store import blob_keys
@@ -61,12 +62,20 @@ def run_canary(context: WorkerContext, keeper: LeaseKeeper) -> None:
     details = load_details(context, keeper.lease.submission_id)
     benchmark = open_benchmark(context, details)
     episodes = load_episodes(benchmark)
-    verdict = _try_agent(context, keeper, details, benchmark=benchmark, episode=episodes.episode_ids[0])
-    shards = _choose_shards(context, details, benchmark, episodes, verdict)
+    order = _choose_order(details, benchmark, episodes)
+    verdict = _try_agent(context, keeper, details, benchmark=benchmark, episode=order[0])
+    shards = _choose_shards(context, details, benchmark, order, verdict)
     scenes = {episode.episode_id: episode.scene_id for episode in episodes}
     context.transact(
         lambda session: jobs.finish_canary(session, keeper.lease, shards, scenes=scenes, verdict=verdict.document())
     )
+
+
+def _choose_order(details: SubmissionDetails, benchmark: BenchmarkConfig, episodes: TaskDataset) -> Sequence[str]:
+    """Drawn for this submission, so that no agent can tell an episode by its place."""
+    if details.episode_seed is None:  # validated by an older version
+        return episodes.episode_ids
+    return draw_order(list(episodes), details.episode_seed, benchmark.evaluation)
 
 
 def _try_agent(
@@ -124,14 +133,14 @@ def _choose_shards(
     context: WorkerContext,
     details: SubmissionDetails,
     benchmark: BenchmarkConfig,
-    episodes: TaskDataset,
+    order: Sequence[str],
     verdict: CanaryVerdict,
 ) -> list[list[str]]:
     """As many as the phase wants, or more where experience (or else the trial) says that they would last."""
     seconds = context.transact(lambda session: fairness.measure_seconds_per_episode(session, details.phase_id))
     if seconds is None and verdict.seconds_per_step is not None:
         seconds = verdict.seconds_per_step * benchmark.evaluation.max_steps / 2 / verdict.at_once
-    return plan_shards(episodes.episode_ids, at_least=details.phase.shards, seconds_per_episode=seconds)
+    return plan_shards(order, at_least=details.phase.shards, seconds_per_episode=seconds)
 
 
 def plan_shards(episode_ids: Sequence[str], *, at_least: int, seconds_per_episode: float | None) -> list[list[str]]:

@@ -10,6 +10,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -36,9 +37,16 @@ FILM_SECONDS = 90.0
 log = logging.getLogger(__name__)
 
 
-def check_run(context: WorkerContext, keeper: LeaseKeeper, run: Path, *, episodes: int | None = None) -> Checked:
-    """Whether RUN comes out as it says; `InfrastructureFailure` when that could not be found out."""
-    work = _make_work(context, keeper, run, Purpose.CHECK, episodes=episodes)
+def check_run(
+    context: WorkerContext,
+    keeper: LeaseKeeper,
+    run: Path,
+    *,
+    episodes: int | None = None,
+    episode_ids: tuple[str, ...] | None = None,
+) -> Checked:
+    """Whether RUN comes out as it says: so many episodes, these alone, or all; `InfrastructureFailure` when unknown."""
+    work = replace(_make_work(context, keeper, run, Purpose.CHECK, episodes=episodes), episode_ids=episode_ids)
     found: Checked | None = None
     with context.runtime.replay(work) as simulation, _limit_time(CHECK_SECONDS, simulation):
         for message in _receive(simulation, keeper):

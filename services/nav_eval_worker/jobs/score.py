@@ -20,11 +20,13 @@ import nav_eval
 from nav_eval.config import BenchmarkConfig
 from nav_eval.dataset.loader import TaskDataset
 from nav_eval.evaluation.aggregation import build_report
+from nav_eval.evaluation.aliases import draw_sample
 from nav_eval.evaluation.episodes import load_episodes
 from nav_eval.evaluation.html_report import render_html
 from nav_eval.evaluation.offline_scoring import compute_long_horizon_scores
 from nav_eval.evaluation.report import ReportHeader
 from nav_eval.evaluation.run_folder import EPISODES_FILE, MANIFEST_FILE, REPORT_FILE, RunFolder, make_manifest
+from nav_eval.evaluation.shard_protocol import Checked
 from nav_eval.metrics.statistics import Statistics
 from nav_eval.records.results import EpisodeOutcome, encode_result, read_results
 from nav_eval.records.scoring import is_scored
@@ -56,8 +58,11 @@ def score_submission(context: WorkerContext, keeper: LeaseKeeper) -> None:
     episodes = load_episodes(benchmark)
     with make_run_folder(context, keeper.lease.id) as folder:
         run = _write_run(context, details, benchmark, episodes, folder)
-        checked = _verify(context, keeper, details, folder)
+        found = _verify(context, keeper, details, episodes, folder)
+        checked = None if found is None else {"episodes": found.episodes, "steps": found.steps, "equal": found.equal}
         facts = {**run, "verification": checked, "usage": _sum_usage(context, details)}
+        if found is not None and not found.equal:
+            facts[scores.DIFFERENCES] = list(found.differences)
         _keep_artifacts(context, details, benchmark, folder)
         context.transact(
             lambda session: _publish(session, keeper, benchmark, facts, verified=_is_whole(details, checked))
@@ -71,7 +76,11 @@ def _write_run(
 ) -> dict[str, Any]:
     """The run as `nav-eval evaluate` would have left it; returns what identifies it."""
     manifest = make_manifest(
-        benchmark, episodes, agent=details.canary.get("agent", {}), run_seed=details.run_seed(benchmark)
+        benchmark,
+        episodes,
+        agent=details.canary.get("agent", {}),
+        run_seed=details.run_seed(benchmark),
+        episode_seed=details.episode_seed,
     )
     (folder / MANIFEST_FILE).write_bytes(msgspec.json.encode(manifest))
     with context.database.read() as session, (folder / EPISODES_FILE).open("wb") as file:
@@ -80,15 +89,26 @@ def _write_run(
 
 
 def _verify(
-    context: WorkerContext, keeper: LeaseKeeper, details: SubmissionDetails, folder: Path
-) -> dict[str, Any] | None:
+    context: WorkerContext, keeper: LeaseKeeper, details: SubmissionDetails, episodes: TaskDataset, folder: Path
+) -> Checked | None:
     """Play it again without the agent, as far as the phase asks for it."""
     if details.phase.verify == "none":
         return None
-    found = replay.check_run(context, keeper, folder, episodes=SAMPLE if details.phase.verify == "sample" else None)
+    sample = _choose_sample(details, episodes)
+    count = None if sample is None else SAMPLE
+    found = replay.check_run(context, keeper, folder, episodes=count, episode_ids=sample)
     if not found.equal:
         log.error("Submission %s does not replay: %s", details.submission_id, "\n".join(found.differences))
-    return {"episodes": found.episodes, "steps": found.steps, "equal": found.equal}
+    return found
+
+
+def _choose_sample(details: SubmissionDetails, episodes: TaskDataset) -> tuple[str, ...] | None:
+    """Drawn from a seed that was fixed after the upload, so that nobody can prepare for it; None is all."""
+    if details.phase.verify == "all":
+        return None
+    if details.episode_seed is None:  # validated by an older version
+        return tuple(episodes.episode_ids[:SAMPLE])
+    return draw_sample(episodes.episode_ids, details.episode_seed, SAMPLE)
 
 
 def _is_whole(details: SubmissionDetails, checked: dict[str, Any] | None) -> bool:

@@ -10,6 +10,7 @@ from nav_eval.config import BenchmarkConfig, compute_rules_digest, load_benchmar
 from nav_eval.config.schema.competition import PhaseConfig
 from nav_eval_store.database import Session
 from nav_eval_store.submissions import queries
+from nav_eval_store.work.jobs import EPISODE_SEED
 from nav_eval_worker.context import WorkerContext
 
 
@@ -31,6 +32,7 @@ class SubmissionDetails:
     weights_key: str | None
     weights_digest: str | None
     drawn_seed: int  #: for what the scenario leaves to chance; the same in all shards
+    episode_seed: str | None  #: what the agent's names of the episodes, their order and the sample are drawn from
     canary: dict[str, Any]  #: the first verdict, once it is there
 
     @classmethod
@@ -47,6 +49,7 @@ class SubmissionDetails:
             weights_key=row.weights_key,
             weights_digest=row.weights_digest,
             drawn_seed=int(row.provenance.get("run_seed", 0)),
+            episode_seed=row.provenance.get(EPISODE_SEED),
             canary=dict(row.canary or {}),
         )
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from nav_eval.config.schema.competition import LimitsConfig
+from nav_eval.evaluation.aliases import draw_seed
 from nav_eval_store.work import jobs
 from nav_eval_worker.archives import IMAGE_LIMITS, WEIGHTS_LIMITS, ArchiveLimits, ImageSummary
 from nav_eval_worker.archives.streams import Readable
@@ -25,7 +26,7 @@ def validate_submission(context: WorkerContext, keeper: LeaseKeeper) -> None:
     details = load_details(context, keeper.lease.submission_id)
     image = admit_image(context, details) if details.image_key is not None else None
     find_weights(context, details)
-    facts: dict[str, Any] = {"run_seed": secrets.randbelow(SEEDS)}
+    facts: dict[str, Any] = {"run_seed": secrets.randbelow(SEEDS), jobs.EPISODE_SEED: draw_seed()}
     if image is not None and image.summary is not None:
         facts["image"] = describe_image(image.summary)
     image_id = None if image is None else image.id

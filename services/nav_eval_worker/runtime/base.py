@@ -74,6 +74,7 @@ class ShardWork(Work):
     benchmark: BenchmarkConfig
     episode_ids: tuple[str, ...]
     run_seed: int = 0
+    episode_seed: str | None = None  #: what the agent's names of the episodes are drawn from
     limits: LimitsConfig = field(default_factory=LimitsConfig)  #: of the phase: processor, memory, time, log
     folder: Path  #: an empty one for this pair alone: order, socket, logs; the worker removes it
 
@@ -85,6 +86,7 @@ class ReplayWork(Work):
     folder: Path  #: as `nav-eval evaluate` leaves it; the worker removes it
     purpose: Purpose
     episodes: int | None = None  #: so many, from the first; None is all
+    episode_ids: tuple[str, ...] | None = None  #: these alone; None is all
 
 
 def make_shard_order(
@@ -97,6 +99,7 @@ def make_shard_order(
         agent=work.baseline or f"unix:{socket}",
         cache=cache,
         run_seed=work.run_seed,
+        episode_seed=work.episode_seed,
         time_limits=TimeLimits(
             start=work.limits.start_seconds, step=work.limits.step_seconds, episode=work.limits.episode_seconds
         ),
@@ -106,7 +109,9 @@ def make_shard_order(
 
 def make_replay_order(work: ReplayWork, *, run: Path, cache: Path) -> ReplayOrder:
     """The order of a simulator that plays a run again. Paths are those that the simulator sees."""
-    return ReplayOrder(run=str(run), purpose=work.purpose, episodes=work.episodes, cache=str(cache))
+    return ReplayOrder(
+        run=str(run), purpose=work.purpose, episodes=work.episodes, episode_ids=work.episode_ids, cache=str(cache)
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

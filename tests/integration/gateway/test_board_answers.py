@@ -35,7 +35,7 @@ class World:
     def __init__(self, server: Server) -> None:
         self.server = server
         phases = [
-            {**GENEROUS, "baselines": BASELINES},
+            {**GENEROUS, "baselines": BASELINES, "visibility": "practice"},
             {"name": "secret", **GENEROUS, "visibility": {"scores": "organiser"}},
             {"name": "own", **GENEROUS, "visibility": {"scores": "team"}},
         ]

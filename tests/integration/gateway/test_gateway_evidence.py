@@ -64,7 +64,9 @@ class Run:
 @pytest.fixture(scope="module")
 def run(gateway: Server, cup: Challenge) -> Iterator[Run]:
     """Scores and replays are public, episodes and logs are the team's."""
-    config = competition_config({**GENEROUS, "visibility": {"replays": "public"}, "limits": {"log_kb": 1}})
+    config = competition_config(
+        {**GENEROUS, "visibility": {"preset": "practice", "replays": "public"}, "limits": {"log_kb": 1}}
+    )
     cup.apply(config, allow_dangerous=True)
     run = Run(gateway, cup)
     assert run.anybody.get(run.path).status_code == 404  # it is not on the board yet
@@ -236,7 +238,9 @@ def test_scores_stay_with_the_organiser_where_the_phase_says_so(gateway: Server,
         assert json.dumps(run.organiser.get(run.path).json()["scores"]) != "null"
     finally:
         cup.apply(
-            competition_config({**GENEROUS, "visibility": {"replays": "public"}, "limits": {"log_kb": 1}}),
+            competition_config(
+                {**GENEROUS, "visibility": {"preset": "practice", "replays": "public"}, "limits": {"log_kb": 1}}
+            ),
             allow_dangerous=True,
         )
 

@@ -1,6 +1,8 @@
 """A competition as code: phases, who may submit how often, who sees what, and who wins."""
 
 import math
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, Field, model_validator
@@ -27,17 +29,68 @@ class QuotaConfig(ConfigModel):
         return self
 
 
-class VisibilityConfig(ConfigModel):
-    """Who sees what of a submission; organisers see everything."""
+AudienceName = Literal["public", "team", "organiser"]
 
-    scores: Literal["public", "team", "organiser"] = "public"
+VISIBILITY_PRESETS: Mapping[str, Mapping[str, AudienceName]] = MappingProxyType(
+    {
+        "test": {"scores": "public", "logs": "team", "replays": "organiser", "episodes": "organiser"},
+        "practice": {"scores": "public", "logs": "team", "replays": "team", "episodes": "team"},
+    }
+)
+"""What each preset shows, and to whom."""
+ANSWERS = ("replays", "episodes")
+"""Parts that show ground truth: who has them can work out the goals, and every score."""
+_AUDIENCES: tuple[AudienceName, ...] = ("public", "team", "organiser")
+
+
+class VisibilityConfig(ConfigModel):
+    """Who sees what of a submission: a preset by its name (`visibility: practice`), or one with exceptions.
+
+    `test` is for a split that nobody may learn by heart: scores are shown, but nothing that gives its answers away.
+    `practice` is for one whose answers are known anyway. Organisers see everything, and what a privileged baseline did
+    is theirs alone.
+    """
+
+    preset: Literal["test", "practice"] = "test"
+    """What holds where no exception is named."""
+    scores: AudienceName = "public"
     """`organiser` keeps the board hidden until the organiser publishes it."""
-    logs: Literal["public", "team", "organiser"] = "team"
-    """What the team's own container printed, up to `limits.log_kb`."""
-    replays: Literal["public", "team", "organiser"] = "team"
-    """Trajectories, maps and videos."""
-    episodes: Literal["public", "team", "organiser"] = "team"
-    """Scores episode by episode."""
+    logs: AudienceName = "team"
+    """What the team's own container printed, up to `limits.log_kb`. An agent can print what it sees."""
+    replays: AudienceName = "organiser"
+    """Action logs, trajectories, maps, reference paths and films; `team` in the preset `practice`."""
+    episodes: AudienceName = "organiser"
+    """Metrics episode by episode, and means while a run goes on; `team` in the preset `practice`."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in_preset(cls, data: object) -> object:
+        given = {"preset": data} if isinstance(data, str) else data
+        if not isinstance(given, Mapping):
+            return data
+        preset = VISIBILITY_PRESETS.get(str(given.get("preset", "test")), {})
+        return {**preset, **given}
+
+    @property
+    def exceptions(self) -> dict[str, AudienceName]:
+        """What differs from the preset."""
+        usual = VISIBILITY_PRESETS[self.preset]
+        return {part: getattr(self, part) for part in usual if getattr(self, part) != usual[part]}
+
+    def get_audience(self, part: str) -> AudienceName:
+        """Who sees a part. Answers are never for more people than the scores: who has them can compute those."""
+        stated: AudienceName = getattr(self, part)
+        return max(stated, self.scores, key=_AUDIENCES.index) if part in ANSWERS else stated
+
+    @property
+    def contradictions(self) -> dict[str, AudienceName]:
+        """Parts that are stated for more people than may see the scores that follow from them."""
+        return {part: getattr(self, part) for part in ANSWERS if self.get_audience(part) != getattr(self, part)}
+
+    @property
+    def shown_answers(self) -> dict[str, AudienceName]:
+        """Parts that give answers away to others than organisers, and to whom."""
+        return {part: shown for part in ANSWERS if (shown := self.get_audience(part)) != "organiser"}
 
 
 class LimitsConfig(ConfigModel):

@@ -12,6 +12,7 @@ from nav_eval_store.migrations import runner
 from nav_eval_store.settings import StoreSettings
 from nav_eval_worker.context import WorkerContext
 from nav_eval_worker.dispatcher import Dispatcher
+from nav_eval_worker.jobs import canary
 from nav_eval_worker.settings import WorkerSettings
 from support.scripted import ScriptedRuntime
 from support.stack import Stack
@@ -61,3 +62,9 @@ def make_context(stack: Stack) -> MakeContext:
         )
 
     return make
+
+
+@pytest.fixture
+def plain_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Episodes are played in the order of the file; otherwise it is drawn for each submission."""
+    monkeypatch.setattr(canary, "draw_order", lambda episodes, seed, rules: [each.episode_id for each in episodes])

@@ -56,6 +56,7 @@ def state(stack: Stack, submission: UUID, episode: str) -> FilmState:
         return films.get_film_state(session, queries.get_submission(session, submission), episode)
 
 
+@pytest.mark.usefixtures("plain_order")
 def test_one_episode_is_filmed(stack: Stack, make_context: Any) -> None:
     runtime = ScriptedRuntime(replays=films_what_is_there)
     context = make_context(runtime, films=1)

@@ -6,13 +6,17 @@ from collections.abc import Callable, Iterator
 from uuid import UUID
 
 import pytest
+from sqlalchemy import select
 
+from nav_eval.evaluation.aliases import draw_sample
 from nav_eval.evaluation.shard_protocol import Beat, Checked, Ended, Message, Purpose
 from nav_eval.records.results import Cause
 from nav_eval_store import blob_keys
-from nav_eval_store.boards import leaderboard
+from nav_eval_store.audit import make_system_actor
+from nav_eval_store.boards import leaderboard, ranking
+from nav_eval_store.competitions import moderation
 from nav_eval_store.competitions.visibility import ORGANISER
-from nav_eval_store.models import LeaseEnd
+from nav_eval_store.models import AuditEvent, EntryVisibility, LeaseEnd
 from nav_eval_store.submissions.lifecycle import SubmissionState
 from nav_eval_store.work import workers
 from nav_eval_worker import lease_keeper
@@ -35,14 +39,15 @@ def test_a_submission_goes_all_the_way(stack: Stack, make_context) -> None:
         kinds.append(len(runtime.pairs))
     ended = stack.completed(submission)
     assert kinds == [0, 1, 2, 2]  # validate, canary, shard, score
-    assert [pair.work.episode_ids for pair in runtime.pairs] == [("a",), ("a", "b", "c", "d")]
+    canary, whole = (pair.work.episode_ids for pair in runtime.pairs)
+    assert (canary, sorted(whole)) == (whole[:1], ["a", "b", "c", "d"])
     assert ended.canary["agent"] == {"name": "Scripted", "version": "1"}
     assert ended.canary["steps"] == 3
     assert stack.scores(submission)["tar"][0] == 0.5
     assert ended.provenance["usage"]["memory_bytes"] == 1000
-    assert stack.blobs.get(blob_keys.make_episode_log_key(submission, "b")) == b"words\n"
+    assert stack.blobs.get(blob_keys.make_episode_log_key(submission, whole[1])) == b"words\n"
     assert (
-        stack.blobs.get(blob_keys.make_episode_log_key(submission, "d")) == b"words\n" * 3
+        stack.blobs.get(blob_keys.make_episode_log_key(submission, whole[3])) == b"words\n" * 3
     )  # with what came after the end
     assert stack.blobs.get(blob_keys.make_replay_key(submission, "c")).startswith(b'{"episode_id":"c"')
 
@@ -76,6 +81,7 @@ def crashes_at(episode: str, cause: Cause = Cause.AGENT_OOM) -> "Iterator[Messag
     return script
 
 
+@pytest.mark.usefixtures("plain_order")
 def test_a_dead_agent_costs_its_episode_and_is_started_again(stack: Stack, make_context) -> None:
     runtime = ScriptedRuntime(plays_all, crashes_at("b"), plays_all)
     context, submission = make_context(runtime), stack.submit(stack.team("ada"))
@@ -107,6 +113,7 @@ def test_an_agent_that_brings_down_the_simulator_is_to_blame(
     assert (ended.state, ended.cause) == (SubmissionState.FAILED, Cause.AGENT_CRASH)
 
 
+@pytest.mark.usefixtures("plain_order")
 def test_an_agent_that_was_killed_by_others_plays_its_episode_again(stack: Stack, make_context) -> None:
     runtime = ScriptedRuntime(plays_all, crashes_at("b", Cause.INFRASTRUCTURE), plays_all)
     context, submission = make_context(runtime), stack.submit(stack.team("ada"))
@@ -181,6 +188,7 @@ def test_a_slow_agent_passes_the_canary(stack: Stack, make_context, monkeypatch:
     assert stack.completed(submission).canary["steps"] is None
 
 
+@pytest.mark.usefixtures("plain_order")
 def test_a_simulator_that_dies_is_our_fault(stack: Stack, make_context) -> None:
     """Tried again from where it was; what was finished stays; the team hears no secrets."""
 
@@ -275,6 +283,7 @@ def test_a_cancelled_submission_stops_within_seconds(stack: Stack, make_context)
     assert stack.finished(submission) == 1
 
 
+@pytest.mark.usefixtures("plain_order")
 def test_a_worker_that_stops_gives_its_shard_back(stack: Stack, make_context) -> None:
     context, submission = (
         make_context(ScriptedRuntime(plays_all, endless), grace_seconds=0.1),
@@ -387,8 +396,68 @@ def test_only_what_was_replayed_as_a_whole_is_verified(
 
 def is_marked_verified(stack: Stack) -> bool:
     with stack.database.read() as session:
-        (row,) = leaderboard.build_board(session, stack.phase(session), ORGANISER).rows
+        board = leaderboard.build_board(session, stack.phase(session), ORGANISER)
+        (row,) = (*board.rows, *board.withheld)
         return row.verified_at is not None
+
+
+@pytest.mark.parametrize("stack", ["sample"], indirect=True)
+def test_a_run_that_does_not_replay_is_held_back(stack: Stack, make_context) -> None:
+    """It is completed and has its score, but no rank; the organiser reads what differs, and lets it go or not."""
+    differs = Checked(episodes=4, steps=12, differences=("episode 'c': spl is 1.0, the run says 0.2",))
+    context, submission = (
+        make_context(ScriptedRuntime(replays=replays(differs, Ended()))),
+        stack.submit(stack.team("ada")),
+    )
+    while run_next_job(context):
+        pass
+    stack.completed(submission)
+    with stack.database.read() as session:
+        board = leaderboard.build_board(session, stack.phase(session), ORGANISER)
+        assert board.rows == []
+        (row,) = board.withheld
+        assert (row.visibility, row.rank) == (EntryVisibility.HELD, None)
+        assert "spl" not in (row.reason or ""), "the team reads the reason; what differs is of the test set"
+        (line,) = session.scalars(select(AuditEvent).where(AuditEvent.action == "submission.held"))
+        assert line.details["difference"] == differs.differences[0]
+    with stack.database.begin() as session:
+        moderation.show_submission(session, submission, actor=make_system_actor("olga"), reason="our renderer's fault")
+        phase = stack.phase(session).id
+    ranking.update_ranks(stack.database, phase)
+    with stack.database.read() as session:
+        (row,) = leaderboard.build_board(session, stack.phase(session)).rows
+        assert row.rank == 1
+
+
+@pytest.mark.parametrize("stack", ["sample"], indirect=True)
+def test_the_sample_is_drawn_after_the_upload(stack: Stack, make_context, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(score, "SAMPLE", 2)
+    team, drawn = stack.team("ada"), set()
+    runtime = ScriptedRuntime()
+    context = make_context(runtime)
+    for _ in range(8):
+        submission = stack.submit(team)
+        while run_next_job(context):
+            pass
+        seed = stack.completed(submission).provenance["episode_seed"]
+        work = runtime.replayed[-1]
+        assert work.episode_ids == draw_sample(("a", "b", "c", "d"), seed, 2)
+        drawn.add(frozenset(work.episode_ids or ()))
+    assert len(drawn) > 1, "it is not always the same"
+
+
+def test_each_submission_has_its_own_names_and_order(stack: Stack, make_context) -> None:
+    """The order in which episodes are played and the ids that the agent sees are drawn for each submission."""
+    runtime, team = ScriptedRuntime(), stack.team("ada")
+    context = make_context(runtime)
+    for _ in range(6):
+        stack.submit(team)
+        while run_next_job(context):
+            pass
+    played = [pair.work for pair in runtime.pairs if len(pair.work.episode_ids) > 1]
+    assert {frozenset(work.episode_ids) for work in played} == {frozenset("abcd")}
+    assert len({work.episode_ids for work in played}) > 1
+    assert len({work.episode_seed for work in played}) == len(played) == 6
 
 
 @pytest.mark.parametrize("stack", ["all"], indirect=True)
