@@ -130,7 +130,7 @@ class AgentDescription:
         if unknown:
             raise ProtocolError(
                 f"Describe asks for the sensor {shorten(unknown[0])!r}, which this task does not have."
-                f"{_suggest_name(unknown[0], task.sensors)} It has: {', '.join(sorted(task.sensors))}. "
+                f"{_suggest_name(unknown[0][:100], task.sensors)} It has: {', '.join(sorted(task.sensors))}. "
                 "Ask for one of these, or leave the sensors out to get all; a benchmark offers more in task.sensors."
             )
         return task.only(frozenset(self.sensors)) if self.sensors else task

@@ -135,6 +135,7 @@ def _encode_bounded(result: EpisodeResult) -> bytes:
         cause=Cause.PROTOCOL_ERROR,
         detail=f"The agent's replies make a result of {len(line):,} bytes; at most {LONGEST_LINE:,} are kept.",
         metrics={},
+        num_steps=0,
         subtasks=(),
         actions=(),
         trajectory=None,

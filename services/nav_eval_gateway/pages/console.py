@@ -21,7 +21,7 @@ from nav_eval_store.competitions import configuration
 from nav_eval_store.errors import NotFound
 from nav_eval_store.people import teams
 from nav_eval_store.people.accounts import Scope
-from nav_eval_store.submissions import queries
+from nav_eval_store.submissions import queries, quota
 from nav_eval_store.submissions.lifecycle import OPEN
 
 router = APIRouter(include_in_schema=False)
@@ -109,6 +109,8 @@ def show_console(name: str, visit: Visiting, after: Word = None) -> Response:
             teams=teams.list_teams(session, competition),
             open=queries.list_submissions(session, competition=competition, states=OPEN, limit=100).items,
             recent=queries.list_submissions(session, competition=competition, limit=30, after=after),
+            held=queries.list_held_submissions(session, competition),
+            refunds=quota.list_refunds(session, competition),
             dangerous=DANGEROUS,
         )
 

@@ -25,6 +25,7 @@ from nav_eval_gateway.schemas.organisers import (
     Grant,
     NewPriority,
     QueueAnswer,
+    RefundLine,
     Started,
     Why,
     WorkerAnswer,
@@ -160,6 +161,14 @@ def _start(store: Database, workers: TaskPublisher, start: Callable[[Session], l
     ids, messages = store.run(act)
     workers.publish(messages)
     return Started(submissions=ids)
+
+
+@router.get("/competitions/{competition}/refunds", summary="Who gets slots back")
+def list_refunds(competition: str, caller: Organiser, store: Store) -> list[RefundLine]:
+    """By team, phase and reason, the most of the last day first: who makes us fail again and again is worth a look."""
+    with store.read() as session:
+        found = permissions.get_organised_competition(session, caller, competition)
+        return [RefundLine.from_row(line) for line in quota.list_refunds(session, found)]
 
 
 @router.post(f"{PHASE}/grants", status_code=201, summary="Grant quota")

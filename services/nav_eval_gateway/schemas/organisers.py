@@ -169,6 +169,29 @@ class QueueAnswer(Answer):
         return cls.from_row(now, jobs=jobs, oldest_heartbeat_seconds=now.oldest_heartbeat)
 
 
+class RefundLine(Answer):
+    """How often a team got a slot of its quota back in a phase, and why."""
+
+    model_config = make_example(
+        team="Ants",
+        team_id=_TEAM,
+        phase="dev",
+        reason="our own failure",
+        today=3,
+        total=4,
+        last_at="2026-09-01T12:00:00Z",
+    )
+
+    team: str
+    team_id: UUID
+    phase: str
+    reason: str
+    today: int
+    """In the last 24 hours."""
+    total: int
+    last_at: datetime
+
+
 class AuditLine(Answer):
     """Who did what to whom, and why."""
 

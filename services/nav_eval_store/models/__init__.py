@@ -2,7 +2,7 @@
 
 from nav_eval_store.models.base import Base
 from nav_eval_store.models.competition import Competition, Phase
-from nav_eval_store.models.events import AuditEvent, Delivery, LedgerEntry, LedgerKind, OutboxEvent, Webhook
+from nav_eval_store.models.events import AuditEvent, Delivery, LedgerEntry, LedgerKind, OutboxEvent, QuotaShare, Webhook
 from nav_eval_store.models.people import (
     Invitation,
     MemberRole,
@@ -47,6 +47,7 @@ __all__ = [
     "MemberRole",
     "OutboxEvent",
     "Phase",
+    "QuotaShare",
     "Role",
     "RoleName",
     "Score",

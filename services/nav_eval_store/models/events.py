@@ -40,6 +40,16 @@ class LedgerEntry(Base):
     reason: Mapped[str]
 
 
+class QuotaShare(Base):
+    """Who was in the team when a slot was reserved: what somebody used goes with them to another team."""
+
+    __tablename__ = "quota_shares"
+    __table_args__ = (Index(None, "user_id"),)
+
+    submission_id: Mapped[UUID] = mapped_column(ForeignKey("submissions.id"), primary_key=True)
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id"), primary_key=True)
+
+
 class AuditEvent(Base):
     """Who did what to whom, and why."""
 

@@ -17,7 +17,16 @@ from nav_eval.records.results import EpisodeOutcome, decode_outcome
 from nav_eval_store.competitions.visibility import Audience
 from nav_eval_store.database import Page, Session, clamp_page_size, decode_cursor, make_after_condition, make_page
 from nav_eval_store.errors import NotFound
-from nav_eval_store.models import Competition, EpisodeRow, Phase, Submission, Team, TeamKind
+from nav_eval_store.models import (
+    BoardEntry,
+    Competition,
+    EntryVisibility,
+    EpisodeRow,
+    Phase,
+    Submission,
+    Team,
+    TeamKind,
+)
 from nav_eval_store.people import teams
 from nav_eval_store.submissions.lifecycle import OPEN, SubmissionState
 
@@ -72,6 +81,17 @@ def list_open_submissions(
     if team is not None:
         query = query.where(Submission.team_id == team.id)
     return session.scalars(query).all()
+
+
+def list_held_submissions(session: Session, competition: Competition) -> Sequence[Submission]:
+    """Those whose replay gave other numbers, and which no organiser has looked at yet; oldest first."""
+    query = (
+        select(Submission)
+        .join(BoardEntry, BoardEntry.submission_id == Submission.id)
+        .where(Submission.competition_id == competition.id, BoardEntry.visibility == EntryVisibility.HELD)
+        .options(joinedload(Submission.phase), joinedload(Submission.team))
+    )
+    return session.scalars(query.order_by(BoardEntry.completed_at)).all()
 
 
 def list_baselines(session: Session, phase: Phase) -> Sequence[Team]:

@@ -1,23 +1,38 @@
 """Quotas: a ledger per team and phase, from which every limit is counted.
 
 A submission reserves a slot when it is created; the slot is charged when its evaluation begins, or
-given back (refunded) when nothing was evaluated or the failure was ours. A slot that was given back
-was never used. Counting and reserving happen under the team's lock, so that fifty requests at once
-get exactly what is left.
+given back (refunded) when nothing was shown or the failure was ours. A slot that was given back
+was never used. Counting and reserving happen under the locks of the team and its members, so that fifty
+requests at once get exactly what is left.
+
+Limits bind people, too: a slot is used by everybody who was in the team when it was reserved, and a team has no more
+left than the member who used most. So nobody gains by leaving and founding another team.
 """
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from uuid import UUID
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import ColumnElement, Select, case, func, select
 from sqlalchemy.orm import aliased
 
 from nav_eval_store import audit
-from nav_eval_store.audit import Actor
+from nav_eval_store.audit import Actor, make_system_actor
 from nav_eval_store.database import Session
 from nav_eval_store.errors import QuotaExceeded, StoreError
-from nav_eval_store.models import LedgerEntry, LedgerKind, Phase, Submission, Team
+from nav_eval_store.models import (
+    Competition,
+    LedgerEntry,
+    LedgerKind,
+    Phase,
+    QuotaShare,
+    Submission,
+    Team,
+    TeamMember,
+    User,
+)
 from nav_eval_store.submissions.lifecycle import OPEN
 
 DAY = timedelta(hours=24)
@@ -27,6 +42,7 @@ FREE_VERDICTS = 10
 Charging for an image that does not start makes people angry; charging for none invites abuse.
 """
 BEFORE_EVALUATION = "failed before its evaluation began"
+OUR_FAILURE = "our own failure"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,7 +75,7 @@ class Allowance:
 def compute_allowance(session: Session, phase: Phase, team: Team) -> Allowance:
     """Where a team stands in a phase."""
     limits, now = phase.config.quota, session.now()
-    used_today = _list_reservations(session, phase, team, LedgerEntry.at > now - DAY)
+    used_today = _list_reservations(session, phase, team, since=now - DAY)
     granted_today = _sum_grants(session, phase, team, LedgerEntry.at > now - DAY)
     per_day = None if limits.per_day is None else limits.per_day + granted_today
     over = 0 if per_day is None else len(used_today) - per_day
@@ -74,16 +90,39 @@ def compute_allowance(session: Session, phase: Phase, team: Team) -> Allowance:
     )
 
 
-def _list_reservations(session: Session, phase: Phase, team: Team, *when: ColumnElement[bool]) -> list[datetime]:
-    """When slots were reserved that were not given back, oldest first."""
+def _list_reservations(
+    session: Session, phase: Phase, team: Team, *, since: datetime | None = None
+) -> Sequence[datetime]:
+    """When slots were reserved that were not given back, oldest first: of the team, or of its busiest member."""
+    when = () if since is None else (LedgerEntry.at > since,)
     refund = aliased(LedgerEntry)
     given_back = (
         select(refund.id)
         .where(refund.submission_id == LedgerEntry.submission_id, refund.kind == LedgerKind.REFUND)
         .exists()
     )
-    query = select(LedgerEntry.at).where(*_match_account(phase, team), LedgerEntry.kind == LedgerKind.RESERVE, *when)
-    return list(session.scalars(query.where(~given_back).order_by(LedgerEntry.at)))
+    kept = (LedgerEntry.kind == LedgerKind.RESERVE, ~given_back, *when)
+    own = session.scalars(select(LedgerEntry.at).where(*_match_account(phase, team), *kept).order_by(LedgerEntry.at))
+    return max((list(own), *_list_member_times(session, phase, team, kept)), key=len)
+
+
+def _list_member_times(
+    session: Session, phase: Phase, team: Team, kept: Sequence[ColumnElement[bool]]
+) -> Iterable[list[datetime]]:
+    """The same for each member, in whichever team they were."""
+    query = (
+        select(QuotaShare.user_id, LedgerEntry.at)
+        .join(LedgerEntry, LedgerEntry.submission_id == QuotaShare.submission_id)
+        .where(LedgerEntry.phase_id == phase.id, QuotaShare.user_id.in_(_list_members(session, team)), *kept)
+    )
+    times: dict[UUID, list[datetime]] = {}
+    for user_id, at in session.execute(query.order_by(LedgerEntry.at)):
+        times.setdefault(user_id, []).append(at)
+    return times.values()
+
+
+def _list_members(session: Session, team: Team) -> list[UUID]:
+    return list(session.scalars(select(TeamMember.user_id).where(TeamMember.team_id == team.id)))
 
 
 def _sum_grants(session: Session, phase: Phase, team: Team, *when: ColumnElement[bool]) -> int:
@@ -98,14 +137,23 @@ def _match_account(phase: Phase, team: Team) -> tuple[ColumnElement[bool], ...]:
 
 
 def _count_open(session: Session, phase: Phase, team: Team) -> int:
-    query = select(func.count()).where(
-        Submission.phase_id == phase.id, Submission.team_id == team.id, Submission.state.in_(OPEN)
+    """Submissions under way: of the team, or of its busiest member."""
+    is_open = (Submission.phase_id == phase.id, Submission.state.in_(OPEN))
+    own = session.scalar(select(func.count()).where(*is_open, Submission.team_id == team.id)) or 0
+    theirs: Select[int] = (
+        select(func.count())
+        .select_from(QuotaShare)
+        .join(Submission, Submission.id == QuotaShare.submission_id)
+        .where(*is_open, QuotaShare.user_id.in_(_list_members(session, team)))
+        .group_by(QuotaShare.user_id)
     )
-    return session.scalar(query) or 0
+    return max(own, max(session.scalars(theirs), default=0))
 
 
 def refuse_beyond(session: Session, phase: Phase, team: Team) -> None:
-    """Refuse a team that has no slot left. The caller holds the team's lock."""
+    """Refuse a team that has no slot left. The caller holds the team's lock; its members are locked here."""
+    members = _list_members(session, team)
+    session.execute(select(User.id).where(User.id.in_(members)).order_by(User.id).with_for_update(key_share=True)).all()
     have = compute_allowance(session, phase, team)
     if have.left > 0:
         return
@@ -132,7 +180,11 @@ def _compute_seconds_until(moment: datetime | None, now: datetime) -> int | None
 
 
 def reserve(session: Session, submission: Submission) -> None:
+    """A slot less for the team, and for everybody in it."""
     _add(session, submission, LedgerKind.RESERVE, "created")
+    people = {*_list_members(session, submission.team), submission.user_id} - {None}
+    session.add_all(QuotaShare(submission_id=submission.id, user_id=user_id) for user_id in people)
+    session.flush()
 
 
 def charge(session: Session, submission: Submission) -> None:
@@ -154,18 +206,70 @@ def _list_ledger_kinds(session: Session, submission: Submission) -> set[LedgerKi
     return set(session.scalars(select(LedgerEntry.kind).where(LedgerEntry.submission_id == submission.id)))
 
 
+def refund_our_failure(session: Session, submission: Submission) -> bool:
+    """Give the slot back because we failed; not endlessly, because somebody may have found out how to make us fail."""
+    cap = submission.phase.config.quota.refunds_per_day
+    if _count_refunds(session, submission, OUR_FAILURE) >= cap:
+        subject = audit.make_subject(submission)
+        audit.record(session, make_system_actor("quota"), "quota.refund_refused", subject, reason=OUR_FAILURE, cap=cap)
+        return False
+    return refund(session, submission, OUR_FAILURE)
+
+
 def refund_verdict(session: Session, submission: Submission) -> bool:
     """Give the slot back to a submission that failed before its evaluation began, unless that is a habit."""
-    query = select(func.count()).where(
-        LedgerEntry.phase_id == submission.phase_id,
-        LedgerEntry.team_id == submission.team_id,
-        LedgerEntry.kind == LedgerKind.REFUND,
-        LedgerEntry.reason == BEFORE_EVALUATION,
-        LedgerEntry.at > session.now() - DAY,
-    )
-    if (session.scalar(query) or 0) >= FREE_VERDICTS:
+    if _count_refunds(session, submission, BEFORE_EVALUATION) >= FREE_VERDICTS:
         return False
     return refund(session, submission, BEFORE_EVALUATION)
+
+
+def _count_refunds(session: Session, submission: Submission, reason: str) -> int:
+    """Of the last 24 hours: of the team, or of the member who had most."""
+    given = (
+        LedgerEntry.phase_id == submission.phase_id,
+        LedgerEntry.kind == LedgerKind.REFUND,
+        LedgerEntry.reason == reason,
+        LedgerEntry.at > session.now() - DAY,
+    )
+    own = session.scalar(select(func.count()).where(*given, LedgerEntry.team_id == submission.team_id)) or 0
+    theirs: Select[int] = (
+        select(func.count())
+        .select_from(QuotaShare)
+        .join(LedgerEntry, LedgerEntry.submission_id == QuotaShare.submission_id)
+        .where(*given, QuotaShare.user_id.in_(_list_members(session, submission.team)))
+        .group_by(QuotaShare.user_id)
+    )
+    return max(own, max(session.scalars(theirs), default=0))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RefundTally:
+    """How often a team got a slot back, and why: who makes us fail again and again is worth a look."""
+
+    team: str
+    team_id: UUID
+    phase: str
+    reason: str
+    today: int  #: in the last 24 hours
+    total: int
+    last_at: datetime
+
+
+def list_refunds(session: Session, competition: Competition) -> list[RefundTally]:
+    """By team, phase and reason, the most of the last day first."""
+    today = func.sum(case((LedgerEntry.at > session.now() - DAY, 1), else_=0))
+    query = (
+        select(Team.name, Team.id, Phase.name, LedgerEntry.reason, today, func.count(), func.max(LedgerEntry.at))
+        .join(Team, Team.id == LedgerEntry.team_id)
+        .join(Phase, Phase.id == LedgerEntry.phase_id)
+        .where(Phase.competition_id == competition.id, LedgerEntry.kind == LedgerKind.REFUND)
+        .group_by(Team.name, Team.id, Phase.name, LedgerEntry.reason)
+        .order_by(today.desc(), func.count().desc(), Team.name)
+    )
+    return [
+        RefundTally(team=team, team_id=key, phase=phase, reason=reason, today=day, total=total, last_at=last)
+        for team, key, phase, reason, day, total, last in session.execute(query)
+    ]
 
 
 def grant_quota(session: Session, phase: Phase, team: Team, amount: int, *, actor: Actor, reason: str) -> None:

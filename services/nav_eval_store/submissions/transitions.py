@@ -67,17 +67,23 @@ def fail_submission(session: Session, submission: Submission, cause: Cause, deta
     evaluated = submission.started_at is not None
     move_to_state(session, submission, SubmissionState.FAILED, actor=actor, cause=cause, detail=detail)
     if cause.is_ours:
-        quota.refund(session, submission, "our own failure")
+        quota.refund_our_failure(session, submission)
     elif not evaluated:
         quota.refund_verdict(session, submission)
 
 
 def cancel_submission(session: Session, submission: Submission, *, actor: Actor, reason: str) -> None:
     """End at once. Workers lose their leases with it, and stop when they next give a sign of life."""
-    evaluated = submission.started_at is not None
+    shown = has_shown_something(session, submission)
     move_to_state(session, submission, SubmissionState.CANCELLED, actor=actor, cause=Cause.CANCELLED, detail=reason)
-    if not evaluated:
-        quota.refund(session, submission, "cancelled before its evaluation began")
+    if not shown:
+        quota.refund(session, submission, "cancelled before it was tried")
+
+
+def has_shown_something(session: Session, submission: Submission) -> bool:
+    """Whether the agent has been started: its log and the first verdict are worth a slot."""
+    tried = select(Job.id).where(Job.submission_id == submission.id, Job.kind == JobKind.CANARY, Job.fence > 0)
+    return submission.started_at is not None or session.scalar(tried.limit(1)) is not None
 
 
 def _drop_work(session: Session, submission: Submission) -> None:

@@ -1,6 +1,7 @@
 """Quotas: counted exactly, even when everybody asks at once."""
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from threading import Barrier
 from uuid import UUID
 
@@ -8,8 +9,11 @@ import pytest
 from sqlalchemy import select
 
 from nav_eval.records.results import Cause
+from nav_eval_store.audit import make_user_actor
+from nav_eval_store.database import Session
 from nav_eval_store.errors import NotAllowed, PhaseNotOpen, QuotaExceeded, StoreError
-from nav_eval_store.models import LedgerEntry, LedgerKind, Submission, Team
+from nav_eval_store.models import AuditEvent, LedgerEntry, LedgerKind, Submission, Team
+from nav_eval_store.people import accounts, teams
 from nav_eval_store.submissions import creation, quota, transitions
 from nav_eval_store.work import jobs
 from support.challenge import TEST, Challenge, competition_config
@@ -104,8 +108,8 @@ def test_a_completed_one_is_charged(cup: Challenge) -> None:
     assert ledger(cup, cup.complete(cup.team("Red"))) == [R, C]
 
 
-def test_cancelled_before_its_evaluation_is_given_back(cup: Challenge) -> None:
-    submission = cup.queue(cup.team("Red"))
+def test_cancelled_before_it_was_tried_is_given_back(cup: Challenge) -> None:
+    submission = cup.submit(cup.team("Red"))
     cup.do(lambda session: creation.cancel_open_submission(session, submission, actor=TEST, reason="oops"))
     assert ledger(cup, submission) == [R, B]
 
@@ -184,3 +188,115 @@ def test_a_phase_that_requires_another(database) -> None:
         cup.start(team, "test")
     cup.complete(team)
     cup.start(team, "test")
+
+
+def found_team(cup: Challenge, user: str, name: str) -> UUID:
+    """A team of somebody who may have left another one."""
+
+    def act(session: Session) -> UUID:
+        person = accounts.get_user(session, user)
+        return teams.create_team(session, cup.competition(session), name, captain=person, actor=TEST).id
+
+    return cup.do(act)
+
+
+def leave(cup: Challenge, team: UUID, user: str) -> None:
+    def act(session: Session) -> None:
+        person = accounts.get_user(session, user)
+        teams.remove_member(session, session.get_one(Team, team), person, actor=make_user_actor(person))
+
+    cup.do(act)
+
+
+@pytest.mark.parametrize("limits", [{"per_day": 2}, {"total": 2}])
+def test_a_lone_member_who_founds_another_team_gains_nothing(database, limits: dict[str, int]) -> None:
+    cup = Challenge(database, competition_config(limited(**limits)))
+    team, started = cup.team("Red"), 0
+    for number in range(4):
+        for _ in range(3):
+            with suppress(QuotaExceeded):
+                cup.start(team)
+                started += 1
+        leave(cup, team, "red")
+        team = found_team(cup, "red", f"Red {number}")
+    assert started == 2
+    assert allowance(cup, team).left == 0
+
+
+def test_what_is_under_way_goes_with_its_people(database) -> None:
+    cup = Challenge(database, competition_config(limited(concurrent=1)))
+    team = cup.team("Red")
+    cup.start(team)
+    leave(cup, team, "red")
+    with pytest.raises(QuotaExceeded, match="1 of 1"):
+        cup.start(found_team(cup, "red", "Redder"))
+
+
+def test_a_newcomer_brings_what_they_used_and_others_keep_theirs(database) -> None:
+    """The team has what its busiest member has left; who did not use anything is free elsewhere."""
+    cup = Challenge(database, competition_config(limited(total=3)))
+    red, blue = cup.team("Red"), cup.team("Blue")
+    for _ in range(3):
+        cup.start(red)
+    leave(cup, red, "red")
+
+    def join(session: Session) -> None:
+        invited = teams.invite(session, session.get_one(Team, blue), actor=TEST)
+        person = accounts.get_user(session, "red")
+        teams.accept_invitation(session, invited.secret, user=person, actor=make_user_actor(person))
+
+    assert allowance(cup, blue).left == 3
+    cup.do(join)
+    assert allowance(cup, blue).left == 0
+    leave(cup, blue, "red")
+    assert allowance(cup, blue).left == 3
+
+
+def test_what_was_given_back_is_given_back_to_everybody(database) -> None:
+    cup = Challenge(database, competition_config(limited(total=1)))
+    team = cup.team("Red")
+    submission = cup.start(team)
+    cup.do(lambda session: creation.cancel_open_submission(session, submission, actor=TEST, reason="typo"))
+    leave(cup, team, "red")
+    cup.start(found_team(cup, "red", "Redder"))
+
+
+@pytest.mark.parametrize(("tried", "used"), [(False, 0), (True, 1)])
+def test_cancelling_costs_a_slot_once_something_was_shown(database, tried: bool, used: int) -> None:
+    """Before the agent was started nothing is known; from then on its log and the verdict are."""
+    cup = Challenge(database, competition_config(limited(total=5)))
+    team = cup.team("Red")
+    submission = cup.submit(team)
+    validation = cup.claim_of(submission)
+    cup.do(lambda session: jobs.finish_validation(session, validation))
+    if tried:
+        cup.claim_of(submission)  # a worker has begun the canary
+    cup.do(lambda session: creation.cancel_open_submission(session, submission, actor=TEST, reason="enough"))
+    assert allowance(cup, team).used_total == used
+
+
+def test_our_failures_are_given_back_but_not_endlessly(database, clock) -> None:
+    cup = Challenge(database, competition_config(limited(total=100, refunds_per_day=2)))
+    team = cup.team("Red")
+
+    def fail() -> None:
+        submission = cup.queue(team)
+        cup.claim_of(submission)
+
+        def act(session: Session) -> None:
+            row = transitions.lock_submission(session, submission)
+            transitions.fail_submission(session, row, Cause.INFRASTRUCTURE, "x", actor=TEST)
+
+        cup.do(act)
+
+    for _ in range(5):
+        fail()
+    assert allowance(cup, team).used_total == 3
+    with database.read() as session:
+        (line,) = quota.list_refunds(session, cup.competition(session))
+        assert (line.team, line.phase, line.reason, line.today, line.total) == ("Red", "dev", quota.OUR_FAILURE, 2, 2)
+        refused = session.scalars(select(AuditEvent).where(AuditEvent.action == "quota.refund_refused")).all()
+        assert len(refused) == 3
+    clock.advance(hours=25)
+    fail()
+    assert allowance(cup, team).used_total == 3, "another day"

@@ -21,7 +21,8 @@ from nav_eval.config import BenchmarkConfig
 from nav_eval.dataset.episode import PublicEpisode
 from nav_eval.evaluation import shard
 from nav_eval.evaluation.episodes import load_episodes
-from nav_eval.evaluation.executor import EpisodeExecutor, make_task_interface
+from nav_eval.evaluation.executor import EpisodeExecutor
+from nav_eval.evaluation.task_interface import make_task_interface
 from nav_eval.records.results import Cause, EpisodeResult, EpisodeStatus
 from nav_eval.simulator.base import Simulator, SimulatorSetup, open_simulator
 from nav_eval.tasks.base import build_task

@@ -13,7 +13,7 @@ Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")]
 
 
 class QuotaConfig(ConfigModel):
-    """How often a team may submit; null is without limit. Our own failures are never counted."""
+    """How often a team, and each person in it, may submit; null is without limit."""
 
     per_day: Count | None = 5
     """In any 24 hours."""
@@ -21,6 +21,8 @@ class QuotaConfig(ConfigModel):
     """Over the whole phase."""
     concurrent: Count = 1
     """Submissions of one team that wait or run at the same time."""
+    refunds_per_day: Index = 5
+    """Slots that a team gets back in 24 hours because we failed; more than that is for the organiser to look at."""
 
     @model_validator(mode="after")
     def _total_is_reachable(self) -> "QuotaConfig":
