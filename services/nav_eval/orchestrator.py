@@ -97,7 +97,7 @@ class EvaluationOrchestrator:
         workers = min(self._count_workers(benchmark), len(episodes))
 
         def run_locally(client: AgentClient) -> Report:
-            players = _LocalPlayers(setup, client, make_aliases(agent, episode_seed))
+            players = _LocalPlayers(setup, client, make_aliases(client, episode_seed))
             return runner.run(players, callbacks, run_seed=run_seed, episode_seed=episode_seed)
 
         if met is not None:

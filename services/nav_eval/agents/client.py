@@ -226,7 +226,9 @@ class EpisodeSession(ABC):
 
     def _too_slow(self) -> AgentTimeout:
         if time.monotonic() >= self._find_episode_deadline():
-            return AgentTimeout(f"The agent took longer than {self._settings.episode_timeout:g} s for the episode.")
+            return AgentTimeout(
+                f"The episode took longer than {self._settings.episode_timeout:g} s of the agent's time."
+            )
         return AgentTimeout(f"No reply to observation {self._sequence} within {self._settings.action_timeout:g} s.")
 
     @contextmanager

@@ -254,9 +254,9 @@ def make_client_settings(benchmark: BenchmarkConfig) -> ClientSettings:
 BASELINE = "baseline:"
 
 
-def make_aliases(address: str, seed: str | None) -> EpisodeAliases | None:
-    """How the agent at `address` knows the episodes; baselines of ours have the dataset itself."""
-    return None if seed is None or address.startswith(BASELINE) else EpisodeAliases(seed)
+def make_aliases(client: AgentClient, seed: str | None) -> EpisodeAliases | None:
+    """How an agent knows the episodes; one in this process has the dataset itself, so nothing is hidden from it."""
+    return None if seed is None or isinstance(client, LocalAgentClient) else EpisodeAliases(seed)
 
 
 def open_agent(

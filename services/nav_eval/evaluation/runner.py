@@ -247,7 +247,7 @@ def run_worker(connection: Connection, order_bytes: bytes) -> None:
     try:
         with open_agent(order.agent, benchmark, load_episodes(benchmark)) as client:
             description = client.describe(make_task_interface(benchmark))
-            aliases = make_aliases(order.agent, order.episode_seed)
+            aliases = make_aliases(client, order.episode_seed)
             executor = ConcurrentExecutor(setup, client, description, aliases=aliases)
             hello = _Hello(description=msgspec.to_builtins(description), at_once=executor.at_once)
             connection.send_bytes(msgspec.json.encode(hello))

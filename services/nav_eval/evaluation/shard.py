@@ -63,7 +63,7 @@ class Shard:
         mine = self._chosen(episodes)
         client = leaving.enter_context(open_agent(self._order.agent, self._benchmark, episodes, self._settings()))
         description = client.describe(make_task_interface(self._benchmark))
-        aliases = make_aliases(self._order.agent, self._order.episode_seed)
+        aliases = make_aliases(client, self._order.episode_seed)
         executor = ConcurrentExecutor(self._setup(), client, description, aliases=aliases)
         self._writer.write(self._ready(description, episodes, at_once=executor.at_once))
         self._play(executor, client, EpisodeManager(mine))

@@ -2,32 +2,23 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar
 
-import pytest
-
+from nav_eval.agents.client import AgentClient, AgentHealth, ClientSettings, EpisodeSession
+from nav_eval.agents.failures import AgentCrash
+from nav_eval.agents.messages import AgentDescription, TaskInterface
 from nav_eval.config import BenchmarkConfig
+from nav_eval.dataset.episode import PublicEpisode
 from nav_eval.evaluation.aliases import EpisodeAliases, derive_home_seed, draw_order, draw_sample, draw_seed
 from nav_eval.evaluation.episodes import load_episodes
-from nav_eval.evaluation.executor import make_aliases
+from nav_eval.evaluation.executor import EpisodeExecutor, make_aliases
 from nav_eval.evaluation.run_folder import RunFolder
+from nav_eval.evaluation.task_interface import make_task_interface
 from nav_eval.evaluation.verification import verify
 from nav_eval.orchestrator import EvaluationOrchestrator
+from nav_eval.simulator.base import SimulatorSetup, open_simulator
+from nav_eval.tasks.base import build_task
 
 NAMES = [f"scene_{n % 3}/ep_{n}" for n in range(40)]
-
-
-class Spy:
-    """Writes down what it is told, and stops."""
-
-    sensors = ("instruction",)
-    told: ClassVar[list[Any]] = []
-
-    def reset(self, episode: Any) -> None:
-        Spy.told.append(episode)
-
-    def act(self, observation: Any) -> str:
-        return "stop"
 
 
 def test_aliases_say_nothing_and_differ_by_run() -> None:
@@ -55,30 +46,49 @@ def test_the_order_and_the_sample_are_drawn_from_the_seed(room_benchmark: Callab
     assert set(draw_sample(("a", "b"), seeds[0], 5)) == {"a", "b"}
 
 
-def test_baselines_of_ours_have_the_dataset_itself() -> None:
-    assert make_aliases("baseline:oracle", draw_seed()) is None
-    assert make_aliases("grpc://localhost:1", None) is None
-    assert make_aliases("grpc://localhost:1", "00") == EpisodeAliases("00")
+class WireClient(AgentClient):
+    """An agent somewhere else; writes down which episodes it is told of."""
+
+    def __init__(self) -> None:
+        super().__init__(ClientSettings())
+        self.told: list[PublicEpisode] = []
+
+    def health_check(self) -> AgentHealth:
+        return AgentHealth.SERVING
+
+    def close(self) -> None:
+        pass
+
+    def _describe(self, task: TaskInterface) -> AgentDescription:
+        return AgentDescription()
+
+    def _open(self, episode: PublicEpisode, *, task: TaskInterface, description: AgentDescription) -> EpisodeSession:
+        self.told.append(episode)
+        raise AgentCrash("that is all we want to know")
 
 
-def test_a_run_at_home_hides_the_ids_and_verifies(
-    room_benchmark: Callable[..., BenchmarkConfig], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_an_agent_on_the_wire_is_told_aliases_and_nothing_else_of_the_dataset(
+    room_benchmark: Callable[..., BenchmarkConfig], tmp_path: Path
 ) -> None:
-    """On the wire there is nothing of the dataset but what the episode says; the folder keeps the seed."""
-    monkeypatch.setattr(Spy, "told", [])
-    monkeypatch.syspath_prepend(str(Path(__file__).parent))
-    benchmark = room_benchmark("demo_vln", "evaluation.max_steps=3")
-    folder = tmp_path / "run"
-    orchestrator = EvaluationOrchestrator(cache=tmp_path / "cache")
-    orchestrator.run_benchmark(benchmark, agent="test_aliases:Spy", out=folder)
-    import test_aliases
+    benchmark, client, seed = room_benchmark("demo_vln"), WireClient(), draw_seed()
+    client.describe(make_task_interface(benchmark).only(frozenset()))
+    aliases = make_aliases(client, seed)
+    assert make_aliases(client, None) is None
+    task = build_task(benchmark.task, benchmark.evaluation)
+    with open_simulator(SimulatorSetup(benchmark=benchmark, cache=tmp_path, pictures=False)) as simulator:
+        executor = EpisodeExecutor(task=task, simulator=simulator, client=client, aliases=aliases)
+        results = [executor.run(episode) for episode in load_episodes(benchmark)]
+    assert [result.episode_id for result in results] == list("abcd")
+    assert [episode.episode_id for episode in client.told] == [EpisodeAliases(seed).get_alias(name) for name in "abcd"]
+    assert "room.glb" not in repr(client.told)
 
-    told = [episode.episode_id for episode in test_aliases.Spy.told]
-    seed = RunFolder(folder).manifest().episode_seed
-    assert seed == derive_home_seed(benchmark, 0)
-    assert told == [EpisodeAliases(seed).get_alias(name) for name in "abcd"]
-    assert "room.glb" not in repr(test_aliases.Spy.told)
-    assert [result.episode_id for result in RunFolder(folder).results()] == list("abcd")
+
+def test_a_run_at_home_keeps_its_seed_and_verifies(
+    room_benchmark: Callable[..., BenchmarkConfig], tmp_path: Path
+) -> None:
+    benchmark, folder = room_benchmark("demo_vln", "evaluation.max_steps=3"), tmp_path / "run"
+    EvaluationOrchestrator(cache=tmp_path / "cache").run_benchmark(benchmark, agent="baseline:forward", out=folder)
+    assert RunFolder(folder).manifest().episode_seed == derive_home_seed(benchmark, 0)
     assert verify(folder, cache=tmp_path / "cache").equal
     only = verify(folder, only=["c", "a"], cache=tmp_path / "cache")
     assert (only.equal, only.episodes) == (True, 2)
