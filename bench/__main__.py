@@ -26,6 +26,7 @@ BENCHES = (
     "batching",
     "evaluation",
     "envs",
+    "habitat",
     "store",
     "gateway",
     "abuse",

@@ -179,11 +179,13 @@ class SceneNode:
 
 
 class SensorView(dict[str, Any]):
-    """The sensors of a part of the graph; to delete one here is to take it off its node."""
+    """The sensors of a part of the graph; to delete one here is to take it off its node.
+
+    Up to 0.3.3 agents kept a dictionary of their own, from which users deleted what the factory had deleted already.
+    """
 
     def __delitem__(self, uuid: str) -> None:
-        self[uuid].node.remove()
-        super().__delitem__(uuid)
+        self.pop(uuid, None)
 
     def pop(self, uuid: str, *default: Any) -> Any:
         if uuid in self:

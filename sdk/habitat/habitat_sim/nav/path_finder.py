@@ -107,26 +107,16 @@ class PathFinder:
 
     def find_path(self, path: PathRequest) -> bool:
         """Fill the request; false if there is no way."""
-        found = self._measure(path)
-        if found is None:
+        mesh = self._mesh
+        if mesh is None or not path.ends or not all(map(math.isfinite, path.start)):
             return path.answer(math.inf, None)
-        field, indices, start = found
-        distance = field.distance(start)
+        if path.field is None or path.field.mesh is not mesh:
+            path.field = mesh.distance_field([end for end in path.ends if all(map(math.isfinite, end))])
+        field: MeshField = path.field
+        distance = field.distance(path.start)
         if math.isinf(distance):
             return path.answer(math.inf, None)
-        return path.answer(distance, lambda: _trace(field, indices, path, start))
-
-    def _measure(self, path: PathRequest) -> tuple[MeshField, list[int], Vec3] | None:
-        if self._mesh is None or not all(map(math.isfinite, path.start)):
-            return None
-        start = self._mesh.snap_within_box(path.start)
-        if path.field is None or path.field[0] is not self._mesh:
-            ends = [(index, self._snap(end)) for index, end in enumerate(path.ends)]
-            kept = [(index, end) for index, end in ends if end is not None]
-            field = self._mesh.distance_field([end for _, end in kept]) if kept else None
-            path.field = (self._mesh, field, [index for index, _ in kept])
-        _, field, indices = path.field
-        return None if start is None or field is None else (field, indices, start)
+        return path.answer(distance, lambda: _trace(field, path.start, path.ends))
 
     def try_step(self, start: Any, end: Any) -> Any:
         """Where a step ends that slides along walls."""
@@ -245,10 +235,9 @@ class PathFinder:
         return indices
 
 
-def _trace(field: MeshField, indices: list[int], path: PathRequest, start: Vec3) -> tuple[list[Vec3], int]:
+def _trace(field: MeshField, start: Vec3, ends: tuple[Vec3, ...]) -> tuple[list[Vec3], int]:
     """The corners from start to end: the ends have the heights that were asked for."""
     corners = field.path(start)
-    index = indices[field.goals.index(corners[-1])]
     first, last = corners[0], corners[-1]
-    begin, end = (first[0], path.start[1], first[2]), (last[0], path.ends[index][1], last[2])
-    return [begin, *corners[1:-1], end], index
+    index = next(k for k, end in enumerate(ends) if field.mesh.snap_point(end) == last)
+    return [(first[0], start[1], first[2]), *corners[1:-1], (last[0], ends[index][1], last[2])], index

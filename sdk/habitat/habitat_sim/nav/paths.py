@@ -20,7 +20,7 @@ class PathRequest:
         self._ends: tuple[Vec3, ...] = ()
         self.distance = math.inf
         self.solution: Callable[[], tuple[list[Vec3], int]] | None = None  #: the points, and which end they lead to
-        self.field: Any = None  #: the distance field of these ends, and the mesh it belongs to
+        self.field: Any = None  #: the distance field of these ends
         self._made: tuple[list[Any], int] | None = None
 
     @property
