@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from nav_eval.config_model import (
     Aliases,
@@ -127,6 +127,11 @@ class CameraSettings(ConfigModel):
     lens: LensConfig | None = None
     """All around or fisheye, instead of a pinhole with `hfov`; depth is then along the ray of each pixel."""
     noise: NoiseConfig = NoiseConfig()
+
+    @model_serializer(mode="wrap")
+    def _leave_out_what_nobody_said(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A benchmark whose cameras are pinholes has the digest that it had before there were other lenses."""
+        return {key: value for key, value in dump(self).items() if key != "lens" or value is not None}
 
     @model_validator(mode="after")
     def _near_before_far(self) -> "CameraSettings":
