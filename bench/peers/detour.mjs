@@ -3,7 +3,7 @@
 //   node detour.mjs LIBRARY < job.json
 //
 // The job: {"navmesh": path of a .navmesh file} or {"positions": path, "indices": path, "config": Recast's},
-// and "pairs": [[x, y, z, x, y, z], …]. Prints {"polygons", "area", "distances": [metres, or null without a way],
+// and "pairs": [[x, y, z, x, y, z], …]; "tile": a path that Detour's tile is written to. Prints {"polygons", "area", "distances": [metres, or null without a way],
 // "snapped": [[x, y, z, x, y, z] or null, …]}.
 import fs from 'node:fs';
 import path from 'node:path';
@@ -61,6 +61,11 @@ function ask(query, pair) {
 
 const job = JSON.parse(fs.readFileSync(0, 'utf8'));
 const mesh = job.navmesh ? loadNavMesh(job.navmesh) : buildNavMesh(job);
+if (job.tile) {
+  const data = Buffer.from(core.exportNavMesh(mesh));
+  const at = data.indexOf('VAND');
+  fs.writeFileSync(job.tile, data.subarray(at, at + data.readInt32LE(at - 4)));
+}
 const query = new core.NavMeshQuery(mesh, { maxNodes: 2048 });
 const [positions, indices] = core.getNavMeshPositionsAndIndices(mesh);
 let area = 0;

@@ -23,6 +23,7 @@ OWN: Mapping[str, str] = {
     "report": "nav_eval.cli.report:report",
     "replay": "nav_eval.cli.replay:replay",
     "compare": "nav_eval.cli.report:compare",
+    "compare-simulators": "nav_eval.cli.compare_simulators:compare_simulators",
     "bench": "nav_eval.cli.bench:bench_app",
     "config": "nav_eval.cli.config:app",
     "data": "nav_eval.cli.data:app",
