@@ -97,6 +97,7 @@ def open_context(settings: WorkerSettings) -> WorkerContext:
     settings.folder.mkdir(parents=True, exist_ok=True)
     runtime = open_runtime(settings)
     runtime.check()
+    runtime.probe()
     database = settings.store.open_database()
     runner.check_revision(database)
     return WorkerContext(

@@ -13,7 +13,8 @@ import pytest
 
 from nav_eval.config.schema.competition import LimitsConfig
 from nav_eval.records.results import Cause
-from nav_eval_worker.runtime.base import AgentEnd, AgentImage, Pair, ShardWork
+from nav_eval_worker.runtime.base import AgentEnd, AgentImage, Pair, RuntimeUnavailable, ShardWork
+from nav_eval_worker.runtime.containers import spec
 from nav_eval_worker.runtime.containers.engine import DockerSettings
 from nav_eval_worker.runtime.docker import DockerRuntime
 from support.archives import File, tar
@@ -96,7 +97,7 @@ def test_the_cells_are_as_told(engine: DockerEngine, runtime: DockerRuntime, adm
             "nofile": (4096, 4096),
             "core": (0, 0),
         }
-        assert attributes["Config"]["User"] == "10001:10001"
+        assert attributes["Config"]["User"] == cells["agent"]["Config"]["User"] != "10001:10001"
         assert attributes["Config"]["Healthcheck"] == {"Test": ["NONE"]}
         assert attributes["NetworkSettings"]["Networks"].keys() == {"none"}
     agent = cells["agent"]["HostConfig"]
@@ -119,7 +120,10 @@ def _seen(pair: Pair, heard: list[str]) -> str | None:
 
 
 def _check_what_the_agent_sees(seen: dict[str, Any]) -> None:
-    assert seen["user"] in ([10001] * 4 + [[]], [10001] * 4 + [[10001]])
+    user, real_user, group, real_group, groups = seen["user"]
+    assert user == real_user in range(20000, 60000)
+    assert (group, real_group) == (10001, 10001)
+    assert groups in ([], [10001])
     assert seen["capabilities"] == [NONE] * 5
     assert (seen["no_new_privileges"], seen["seccomp"], seen["root"]) == ("1", "2", "ro")
     assert int(seen["memory"]) == 400_000_000 // 4096 * 4096
@@ -182,3 +186,30 @@ def test_a_dead_run_is_swept_and_a_living_one_is_not(
         block.__exit__(None, None, None)
     assert left_of(engine, alive.run) == []
     assert next_worker.sweep(lambda run: False) == 0
+
+
+def test_the_probe_cell_finds_every_wall_here(engine: DockerEngine, runtime: DockerRuntime) -> None:
+    before = {volume.name for volume in engine.client.volumes.list()}
+    runtime.probe()
+    assert {volume.name for volume in engine.client.volumes.list()} == before
+    assert engine.client.containers.list(all=True, filters={"label": "nav-eval.worker=probe"}) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "wall"),
+    [
+        ({"mem_limit": 0, "memswap_limit": 0, "pids_limit": -1}, "limit of memory, no limit of processes"),
+        ({"read_only": False, "user": "0:0"}, "user without rights, no read-only root"),
+        ({"security_opt": ["seccomp=unconfined"], "cap_drop": []}, "filter of system calls"),
+        ({"mounts": []}, "socket"),
+    ],
+    ids=["limits", "rights", "system calls", "socket"],
+)
+def test_an_engine_that_leaves_out_a_wall_is_refused_by_measurement(
+    runtime: DockerRuntime, monkeypatch: pytest.MonkeyPatch, change: dict[str, object], wall: str
+) -> None:
+    """As rootless engines on cgroup v1 ignore limits, and old sandboxes the socket."""
+    make_agent = spec.make_agent
+    monkeypatch.setattr(spec, "make_agent", lambda *args, **more: make_agent(*args, **more) | change)
+    with pytest.raises(RuntimeUnavailable, match=wall):
+        runtime.probe()

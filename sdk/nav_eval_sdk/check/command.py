@@ -36,7 +36,8 @@ from nav_eval_sdk.check.grpc_probe import GrpcProbe
 from nav_eval_sdk.errors import SdkError
 
 LARGE = 20 << 30
-USER = "10001:10001"
+USER = "20001:10001"
+"""A challenge draws the user for each run: what only the image's own user may read, it cannot read."""
 
 #: What a challenge gives an agent's container, but for its own limits of memory and CPU.
 ISOLATION = (

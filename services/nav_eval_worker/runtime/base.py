@@ -65,17 +65,23 @@ class Work:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ShardWork(Work):
+class CellWork(Work):
+    """What the walls around an agent depend on."""
+
+    weights: Weights | None = None
+    limits: LimitsConfig = field(default_factory=LimitsConfig)  #: of the phase: processor, memory, time, log
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShardWork(CellWork):
     """Some episodes, and who plays them."""
 
     image: AgentImage | None = None  #: the team's agent…
-    weights: Weights | None = None
     baseline: str | None = None  #: …or an organiser's, which plays inside the simulator's process
     benchmark: BenchmarkConfig
     episode_ids: tuple[str, ...]
     run_seed: int = 0
     episode_seed: str | None = None  #: what the agent's names of the episodes are drawn from
-    limits: LimitsConfig = field(default_factory=LimitsConfig)  #: of the phase: processor, memory, time, log
     folder: Path  #: an empty one for this pair alone: order, socket, logs; the worker removes it
 
 
@@ -181,6 +187,10 @@ class Runtime(ABC):
     @abstractmethod
     def check(self) -> None:
         """Raise `RuntimeUnavailable` unless agents can be started here; cheap enough for a health check."""
+
+    def probe(self) -> None:
+        """Raise `RuntimeUnavailable` unless the walls around agents hold, by measurement; when a worker starts."""
+        self.check()
 
     @abstractmethod
     def find(self, image_id: str) -> AgentImage | None:

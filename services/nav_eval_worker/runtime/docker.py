@@ -45,6 +45,7 @@ from nav_eval_worker.runtime.containers.engine import (
 )
 from nav_eval_worker.runtime.containers.image_cache import ImageCache
 from nav_eval_worker.runtime.containers.pair import DockerPair
+from nav_eval_worker.runtime.containers.probe import find_missing_walls
 
 PREPARE_SECONDS = 3600.0
 EVICT_SECONDS = 600.0
@@ -79,6 +80,13 @@ class DockerRuntime(Runtime):
             self._client.ping()
             self._client.images.get(self._settings.simulator_image)
         check_isolation(self._client)
+
+    def probe(self) -> None:
+        if missing := find_missing_walls(self._client, self._settings):
+            raise RuntimeUnavailable(
+                f"A probe cell on this engine has no {', no '.join(missing)}: strangers' code is not run there. "
+                "See docs/security.md, `Which engine`."
+            )
 
     def find(self, image_id: str) -> AgentImage | None:
         return self.images.find(image_id)

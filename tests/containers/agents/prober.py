@@ -276,7 +276,7 @@ def become_root():
 
 def setuid_program():
     said = subprocess.run(["/agent/rootsh", "-p", "-c", "id -u"], capture_output=True, text=True, timeout=10)
-    return "a root shell" if said.stdout.strip() == "0" else refuse(f"runs as {said.stdout.strip()}")
+    return "a root shell" if said.stdout.strip() == "0" else refuse("runs as the run's own user")
 
 
 def file_capabilities():
@@ -324,6 +324,17 @@ def mount():
 
 def io_uring():
     return syscalls(io_uring_setup=425, io_uring_enter=426, io_uring_register=427)
+
+
+def shared_queues():
+    """What the kernel counts for all containers together: asynchronous I/O, POSIX message queues."""
+    return syscalls(io_setup=206, io_submit=209, mq_open=240, mq_unlink=241, mq_timedsend=242)
+
+
+def other_protocols():
+    """Doors of the kernel that need no network: netlink's other ends, MPTCP, SCTP, ping."""
+    kinds = [(16, 3, 9), (16, 3, 12), (16, 3, 15), (2, 1, 262), (2, 1, 132), (2, 2, 1), (10, 2, 136)]
+    return each(lambda kind: socket.socket(*kind).close(), kinds)
 
 
 def keyrings():
@@ -465,7 +476,7 @@ EARLY = (
     simulator_files, simulator_memory, ptrace, read_memory_of_others,
     write_outside, write_program, write_kernel, write_cgroup, spare_itself, raise_limits,
     become_root, setuid_program, file_capabilities, capabilities, new_namespace, clone_namespace, enter_namespace, mount,
-    io_uring, keyrings, bpf, perf, userfaultfd, open_by_handle, kernel_modules, set_clock, old_programs,
+    io_uring, shared_queues, other_protocols, keyrings, bpf, perf, userfaultfd, open_by_handle, kernel_modules, set_clock, old_programs,
 )  # fmt: skip
 PLAYING = (
     ring_write, ring_map, ring_protect, ring_reopen, ring_truncate, ring_grow, ring_replace, ring_change_mode, ring_punch,

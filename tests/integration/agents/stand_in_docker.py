@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 HOME = Path(os.environ["STAND_IN_DOCKER_HOME"])
-KNOWN = ("--network=none", "--read-only", "--user=10001:10001", "--cap-drop=ALL", "--pids-limit=512", "--init")
+KNOWN = ("--network=none", "--read-only", "--user=20001:10001", "--cap-drop=ALL", "--pids-limit=512", "--init")
 ALSO = ("--security-opt=", "--no-healthcheck", "--tmpfs=", "--memory", "--detach", "--name=", "--env=", "--volume=")
 
 

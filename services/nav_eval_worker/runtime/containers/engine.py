@@ -13,6 +13,7 @@ from requests.exceptions import RequestException
 
 from nav_eval.errors import ConfigError
 from nav_eval_worker.runtime.base import RuntimeUnavailable
+from nav_eval_worker.runtime.containers.users import parse_uids
 
 SECONDS = 120
 """For one answer of the engine; loading a large image takes longer and has no limit."""
@@ -76,6 +77,7 @@ class DockerSettings:
     )
     prepared: str = "nav-eval-prepared"  #: volume of what was made from scenes; read-only beside agents
     runtime: str = ""  #: `runsc` runs agents in gVisor; empty is the engine's default
+    uids: str = "20000-59999"  #: of which every run gets one; empty is one user for all runs
     seccomp: str = "strict"  #: our list of system calls; `engine` leaves it to the engine's own, which allows more
     gpus: str = ""  #: device ids that this worker hands to agents, e.g. "0,1"
     simulator_gpu: str = ""  #: device id that simulators draw on; empty draws on the processor
@@ -100,6 +102,11 @@ class DockerSettings:
     def __post_init__(self) -> None:
         if self.seccomp not in ("strict", "engine"):
             raise ConfigError(f"{PREFIX}SECCOMP={self.seccomp!r} is neither strict nor engine.")
+        parse_uids(self.uids, variable=f"{PREFIX}UIDS")
+
+    @property
+    def uid_range(self) -> range:
+        return parse_uids(self.uids, variable=f"{PREFIX}UIDS")
 
     @property
     def gpu_ids(self) -> tuple[str, ...]:

@@ -25,8 +25,7 @@ _ALLOWED = {
         fchownat futimesat newfstatat unlinkat renameat linkat symlinkat readlinkat fchmodat faccessat pselect6
         ppoll splice tee sync_file_range vmsplice utimensat fallocate dup3 pipe2 preadv pwritev syncfs renameat2
         copy_file_range preadv2 pwritev2 statx close_range openat2 faccessat2 ioprio_set ioprio_get inotify_init
-        inotify_init1 inotify_add_watch inotify_rm_watch io_setup io_destroy io_getevents io_submit io_cancel
-        io_pgetevents
+        inotify_init1 inotify_add_watch inotify_rm_watch
     """,
     "memory": """
         mmap mprotect munmap brk mremap msync mincore madvise mlock munlock mlockall munlockall mlock2
@@ -51,9 +50,9 @@ _ALLOWED = {
     """,
     "connections; which sockets may be made, a rule of its own says": """
         connect accept accept4 sendto recvfrom sendmsg recvmsg sendmmsg recvmmsg shutdown bind listen
-        getsockname getpeername socketpair setsockopt getsockopt epoll_create epoll_create1 epoll_wait
+        getsockname getpeername setsockopt getsockopt epoll_create epoll_create1 epoll_wait
         epoll_pwait epoll_pwait2 epoll_ctl eventfd eventfd2 semget semop semctl semtimedop msgget msgsnd msgrcv
-        msgctl mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr
+        msgctl
     """,
     "time": """
         nanosleep getitimer setitimer alarm gettimeofday time times clock_gettime clock_getres clock_nanosleep
@@ -62,8 +61,13 @@ _ALLOWED = {
     """,
     "the machine": "uname sysinfo getrandom",
 }
-_FAMILIES = {"AF_UNIX": 1, "AF_INET": 2, "AF_INET6": 10, "AF_NETLINK": 16}
-"""There is a loopback to reach, and netlink lists it. AF_PACKET, AF_ALG, AF_VSOCK and all others are closed."""
+_UNIX, _NETLINK, _NETLINK_ROUTE = 1, 16, 0
+_INTERNET = (2, 10)
+_STREAM, _DATAGRAM, _KIND = 1, 2, 0xF
+_TCP, _UDP = 6, 17
+"""There is a loopback to reach by TCP and UDP, and NETLINK_ROUTE lists it. AF_PACKET, AF_ALG, AF_VSOCK and all other
+families are closed, as are the other protocols (SCTP, MPTCP, raw) and netlink's other ends: more of the kernel than
+an agent needs."""
 _NEW_NAMESPACES = 0x7E020000
 """Flags of clone: CLONE_NEWNS, -CGROUP, -UTS, -IPC, -USER, -PID, -NET."""
 _PERSONALITIES = (0x0, 0xFFFFFFFF)
@@ -81,7 +85,8 @@ def make_profile() -> str:
     """In the form that `security_opt` takes: `seccomp=<profile>`."""
     rules = [
         _allow(sorted(list_allowed_calls())),
-        *(_allow(["socket"], _make_condition(number)) for number in _FAMILIES.values()),
+        *_list_socket_rules(),
+        _allow(["socketpair"], _make_condition(_UNIX)),
         *(_allow(["personality"], _make_condition(number)) for number in _PERSONALITIES),
         _allow(["clone"], {**_make_condition(_NEW_NAMESPACES, "SCMP_CMP_MASKED_EQ"), "valueTwo": 0}),
         # its flags lie in memory, where no rule can look: libc takes clone instead when there is no clone3
@@ -90,10 +95,29 @@ def make_profile() -> str:
     return json.dumps({"defaultAction": "SCMP_ACT_ERRNO", "architectures": ["SCMP_ARCH_X86_64"], "syscalls": rules})
 
 
+def _list_socket_rules() -> list[dict[str, Any]]:
+    """Arguments of socket: family, kind with its flags, protocol."""
+    unix = _allow(["socket"], _make_condition(_UNIX))
+    route = _allow(["socket"], _make_condition(_NETLINK), _make_condition(_NETLINK_ROUTE, index=2))
+    kinds = ((_STREAM, _TCP), (_DATAGRAM, _UDP))
+    internet = [
+        _allow(
+            ["socket"],
+            _make_condition(family),
+            {**_make_condition(_KIND, "SCMP_CMP_MASKED_EQ", index=1), "valueTwo": kind},
+            _make_condition(protocol, index=2),
+        )
+        for family in _INTERNET
+        for kind, own in kinds
+        for protocol in (0, own)
+    ]
+    return [unix, route, *internet]
+
+
 def _allow(names: list[str], *conditions: dict[str, Any]) -> dict[str, Any]:
     return {"names": names, "action": "SCMP_ACT_ALLOW", "args": list(conditions)}
 
 
-def _make_condition(value: int, comparison: str = "SCMP_CMP_EQ") -> dict[str, Any]:
-    """The call's first argument."""
-    return {"index": 0, "value": value, "op": comparison}
+def _make_condition(value: int, comparison: str = "SCMP_CMP_EQ", *, index: int = 0) -> dict[str, Any]:
+    """One argument of a call; all conditions of a rule must hold."""
+    return {"index": index, "value": value, "op": comparison}

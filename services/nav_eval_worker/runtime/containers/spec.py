@@ -12,6 +12,7 @@ from docker.types import DeviceRequest, LogConfig, Mount, Ulimit
 from nav_eval_worker.runtime.base import (
     SOCKET_NAME,
     WEIGHTS_VARIABLE,
+    CellWork,
     ReplayWork,
     RuntimeUnavailable,
     ShardWork,
@@ -19,11 +20,9 @@ from nav_eval_worker.runtime.base import (
 )
 from nav_eval_worker.runtime.containers import seccomp
 from nav_eval_worker.runtime.containers.engine import DockerSettings
+from nav_eval_worker.runtime.containers.users import USER, choose_user
 
 RUN_LABEL, SITE_LABEL, WORKER_LABEL, PART_LABEL = "nav-eval.run", "nav-eval.site", "nav-eval.worker", "nav-eval.part"
-#: Agent and simulator share a user, so that the simulator may connect to a socket whose server left it at mode 755.
-#: They share nothing else: each has its own processes, files and network.
-USER = "10001:10001"
 RPC, OBSERVATIONS, ORDER, WEIGHTS, PREPARED = "/rpc", "/obs", "/order", "/weights", "/prepared"
 SIMULATOR_HOME = "/srv/nav-eval"
 ORDER_FILE = "order.json"
@@ -43,15 +42,16 @@ def make_name(work: Work, part: str) -> str:
 
 
 def make_agent(
-    work: ShardWork, settings: DockerSettings, *, volumes: tuple[str, ...], part: str = "agent"
+    work: CellWork, settings: DockerSettings, *, volumes: tuple[str, ...], part: str = "agent"
 ) -> dict[str, Any]:
     """A team's container: no network, no capabilities, nothing to write to but a small memory."""
     return {
         **_make_restrictions(work, settings, part),
+        "user": (user := choose_user(work.run, settings.uid_range)),
         "runtime": settings.runtime or None,
         "environment": make_agent_environment(work),
         "mounts": _list_agent_mounts(work),
-        "tmpfs": _list_agent_tmpfs(settings, volumes),
+        "tmpfs": _list_agent_tmpfs(settings, volumes, user),
         "device_requests": _request_gpus(work.limits.gpus, settings),
         "pids_limit": work.limits.pids,
         "shm_size": int(work.limits.shm_gb * _GB),
@@ -68,7 +68,19 @@ def make_simulator(work: ShardWork, settings: DockerSettings, *, prepares: bool 
         _mount_volume(make_name(work, "rpc"), RPC, read_only=True),
         _mount_volume(make_name(work, "obs"), OBSERVATIONS, read_only=False),
     ]
-    return _make_simulator(work, settings, part="simulator", command="play", shared=shared)
+    user = choose_user(work.run, settings.uid_range)
+    return _make_simulator(work, settings, part="simulator", command="play", shared=shared, user=user)
+
+
+def make_peer(work: CellWork, settings: DockerSettings) -> dict[str, Any]:
+    """Of a probe cell: what a simulator is to an agent, without scenes."""
+    return {
+        **_make_restrictions(work, settings, "peer"),
+        "user": choose_user(work.run, settings.uid_range),
+        "mounts": [_mount_volume(make_name(work, "rpc"), RPC, read_only=True)],
+        "pids_limit": 64,
+        **_limit_memory(0.25),
+    }
 
 
 def make_replayer(work: ReplayWork, settings: DockerSettings) -> dict[str, Any]:
@@ -78,7 +90,7 @@ def make_replayer(work: ReplayWork, settings: DockerSettings) -> dict[str, Any]:
 
 
 def _make_simulator(
-    work: Work, settings: DockerSettings, *, part: str, command: str, shared: Sequence[Mount] = ()
+    work: Work, settings: DockerSettings, *, part: str, command: str, shared: Sequence[Mount] = (), user: str = USER
 ) -> dict[str, Any]:
     mounts = [
         _mount_volume(
@@ -92,12 +104,13 @@ def _make_simulator(
     device = [settings.simulator_gpu] if settings.simulator_gpu else []
     return {
         **_make_restrictions(work, settings, part),
+        "user": user,
         "command": [command, f"{ORDER}/{ORDER_FILE}"],
         "environment": {"HOME": "/tmp", "MESA_SHADER_CACHE_DISABLE": "true"},  # noqa: S108 (a tmpfs of its own)
         "mounts": mounts,
         "tmpfs": {
-            "/tmp": _format_tmpfs(512),  # noqa: S108
-            f"{SIMULATOR_HOME}/cache": _format_tmpfs(int(settings.simulator_memory_gb * 500)),
+            "/tmp": _format_tmpfs(512, user),  # noqa: S108
+            f"{SIMULATOR_HOME}/cache": _format_tmpfs(int(settings.simulator_memory_gb * 500), user),
         },
         "device_requests": [DeviceRequest(device_ids=device, capabilities=[["gpu", "graphics"]])] if device else None,
         "pids_limit": 512,
@@ -107,10 +120,12 @@ def _make_simulator(
     }
 
 
-def make_agent_environment(work: ShardWork) -> dict[str, str]:
+def make_agent_environment(work: CellWork) -> dict[str, str]:
     """What an agent is told. No address, no name of a team, nothing that a log should not show."""
     variables = {
         "HOME": "/tmp",  # noqa: S108 (a tmpfs of its own)
+        "USER": "agent",  # its number has no name in the image, and some libraries ask for one
+        "LOGNAME": "agent",
         "TMPDIR": "/tmp",  # noqa: S108
         "NAV_EVAL_SOCKET": f"{RPC}/{SOCKET_NAME}",
         "NAV_EVAL_ADDRESS": f"unix:{RPC}/{SOCKET_NAME}",
@@ -122,7 +137,7 @@ def make_agent_environment(work: ShardWork) -> dict[str, str]:
     return variables | ({WEIGHTS_VARIABLE: WEIGHTS} if work.weights is not None else {})
 
 
-def list_shared_volumes(work: ShardWork, settings: DockerSettings) -> Mapping[str, str]:
+def list_shared_volumes(work: CellWork, settings: DockerSettings) -> Mapping[str, str]:
     """The memory that both sides see, by part: mount options of a tmpfs. So small that filling it hurts nobody."""
     strict = "nosuid,nodev,noexec"
     return {
@@ -136,7 +151,6 @@ def _make_restrictions(work: Work, settings: DockerSettings, part: str) -> dict[
     return {
         "name": make_name(work, part),
         "labels": make_labels(work, settings, part),
-        "user": USER,
         "network_mode": "none",
         "ipc_mode": "private",
         "read_only": True,
@@ -159,7 +173,7 @@ def _list_security_options(settings: DockerSettings) -> list[str]:
     return ["no-new-privileges", *ours]
 
 
-def _list_agent_mounts(work: ShardWork) -> list[Mount]:
+def _list_agent_mounts(work: CellWork) -> list[Mount]:
     mounts = [
         _mount_volume(make_name(work, "rpc"), RPC, read_only=False),
         _mount_volume(make_name(work, "obs"), OBSERVATIONS, read_only=True),
@@ -169,16 +183,16 @@ def _list_agent_mounts(work: ShardWork) -> list[Mount]:
     return mounts
 
 
-def _list_agent_tmpfs(settings: DockerSettings, volumes: tuple[str, ...]) -> dict[str, str]:
+def _list_agent_tmpfs(settings: DockerSettings, volumes: tuple[str, ...], user: str) -> dict[str, str]:
     """The temporary folder, and what the image calls a VOLUME: writable as the team expects, in memory and small."""
     ours = {RPC, OBSERVATIONS, WEIGHTS, "/tmp", "/dev/shm"}  # noqa: S108
-    covered = {path: _format_tmpfs(64) for path in volumes if path not in ours}
-    return {"/tmp": _format_tmpfs(settings.scratch_mb), **covered}  # noqa: S108
+    covered = {path: _format_tmpfs(64, user) for path in volumes if path not in ours}
+    return {"/tmp": _format_tmpfs(settings.scratch_mb, user), **covered}  # noqa: S108
 
 
-def _format_tmpfs(megabytes: int) -> str:
+def _format_tmpfs(megabytes: int, user: str) -> str:
     # with owner: the container runtime gives a tmpfs the mode of the folder that it covers, whatever we say
-    uid, gid = USER.split(":")
+    uid, gid = user.split(":")
     return f"size={megabytes}m,mode=1777,uid={uid},gid={gid},nosuid,nodev"
 
 

@@ -12,6 +12,7 @@ import httpx
 
 from nav_eval.errors import ConfigError
 from nav_eval_worker.runtime.base import RuntimeUnavailable
+from nav_eval_worker.runtime.containers.users import parse_uids
 from nav_eval_worker.runtime.pods import attachment
 from nav_eval_worker.runtime.pods.attachment import Attachment
 
@@ -35,6 +36,7 @@ class KubernetesSettings:
     data_target: str = "/srv/nav-eval/data"  #: where the simulator sees it; benchmarks say data/… relative to it
     prepared: str = ""  #: claim (ReadWriteMany) of what is made from scenes; empty: every pod makes its own
     runtime_class: str = ""  #: RuntimeClass of pods with agents, e.g. gvisor
+    uids: str = "20000-59999"  #: of which every shard gets one; empty is one user for all
     seccomp: str = ""  #: a profile on every node, below the kubelet's folder; empty is the container runtime's own
     nodes: str = ""  #: labels of nodes that may run agents: "nav-eval/shards=true"
     gpu_resource: str = "nvidia.com/gpu"  #: what a GPU is called on this cluster
@@ -51,6 +53,11 @@ class KubernetesSettings:
                 f"{PREFIX}REGISTRY={self.registry!r} is no address; agents' images go through a registry that "
                 "the nodes pull from: https://registry.example.org/nav-eval."
             )
+        parse_uids(self.uids, variable=f"{PREFIX}UIDS")
+
+    @property
+    def uid_range(self) -> range:
+        return parse_uids(self.uids, variable=f"{PREFIX}UIDS")
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> "KubernetesSettings":

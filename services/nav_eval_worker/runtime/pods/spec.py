@@ -19,10 +19,10 @@ from nav_eval_worker.runtime.containers.spec import (
     PREPARED,
     RPC,
     SIMULATOR_HOME,
-    USER,
     WEIGHTS,
     make_agent_environment,
 )
+from nav_eval_worker.runtime.containers.users import USER, choose_user
 from nav_eval_worker.runtime.pods.cluster import KubernetesSettings
 
 RUN_LABEL, SITE_LABEL, PART_LABEL = "nav-eval/run", "nav-eval/site", "nav-eval/part"
@@ -51,7 +51,8 @@ def make_shard_pod(
     # image is still being pulled is not late.
     containers = [_make_agent(work, settings, pod_volumes, image=image, volumes=volumes)] if image else []
     containers.append(_make_simulator(settings, pod_volumes, does="play", size=size, shares=bool(image)))
-    return _make_pod(work, settings, part="shard", containers=containers, pod_volumes=pod_volumes)
+    user = choose_user(work.run, settings.uid_range)
+    return _make_pod(work, settings, part="shard", containers=containers, pod_volumes=pod_volumes, user=user)
 
 
 def make_replay_pod(work: ReplayWork, settings: KubernetesSettings, *, size: int) -> Json:
@@ -66,7 +67,7 @@ def make_preparation_pod(work: ShardWork, settings: KubernetesSettings, *, size:
     pod_volumes = _PodVolumes()
     containers = [_make_simulator(settings, pod_volumes, does="prepare", size=size)]
     pod = _make_pod(work, settings, part="prepare", containers=containers, pod_volumes=pod_volumes)
-    pod["spec"]["securityContext"]["fsGroup"] = _parse_user()[1]
+    pod["spec"]["securityContext"]["fsGroup"] = _parse_user(USER)[1]
     return pod
 
 
@@ -94,9 +95,15 @@ def _mount(name: str, path: str, *, read_only: bool) -> Json:
 
 
 def _make_pod(
-    work: Work, settings: KubernetesSettings, *, part: str, containers: list[Json], pod_volumes: _PodVolumes
+    work: Work,
+    settings: KubernetesSettings,
+    *,
+    part: str,
+    containers: list[Json],
+    pod_volumes: _PodVolumes,
+    user: str = USER,
 ) -> Json:
-    uid, gid = _parse_user()
+    uid, gid = _parse_user(user)
     spec: Json = {
         "containers": containers,
         "volumes": [{"name": name, **source} for name, source in pod_volumes.volumes.items()],
@@ -217,6 +224,6 @@ def _make_resources(*, cpus: float, memory_gb: float, more: Json | None = None) 
     return {"limits": limits, "requests": dict(limits)}
 
 
-def _parse_user() -> tuple[int, int]:
-    uid, gid = USER.split(":")
+def _parse_user(user: str) -> tuple[int, int]:
+    uid, gid = user.split(":")
     return int(uid), int(gid)

@@ -50,7 +50,8 @@ def test_both_cells_have_the_same_walls(
     assert cell["read_only"] is True
     assert cell["cap_drop"] == ["ALL"]
     assert cell["security_opt"] == ["no-new-privileges", f"seccomp={seccomp.make_profile()}"]
-    assert cell["user"] == "10001:10001"
+    uid, gid = map(int, cell["user"].split(":"))
+    assert (uid in range(20000, 60000) or cell["labels"]["nav-eval.part"] == "prepare", gid) == (True, 10001)
     assert cell["ipc_mode"] == "private"
     assert cell["mem_limit"] == cell["memswap_limit"] > 0
     assert cell["privileged"] is False
@@ -62,7 +63,7 @@ def test_both_cells_have_the_same_walls(
 def test_a_replay_has_the_walls_of_a_simulator_and_nothing_of_a_team(work: Callable[..., ShardWork]) -> None:
     again = ReplayWork(run="r1", worker="w", folder=Path(), purpose=Purpose.CHECK)
     cell, simulator = spec.make_replayer(again, SETTINGS), spec.make_simulator(work(), SETTINGS)
-    own = {"name", "labels", "command", "mounts", "log_config"}
+    own = {"name", "labels", "command", "mounts", "log_config", "user", "tmpfs"}
     assert {key: cell[key] for key in cell.keys() - own} == {key: simulator[key] for key in simulator.keys() - own}
     seen = {mount["Target"]: mount["ReadOnly"] for mount in cell["mounts"]}
     assert seen == {"/order": False, "/prepared": True, "/srv/nav-eval/data": True}
@@ -130,11 +131,54 @@ def test_system_calls_are_forbidden_unless_named() -> None:
     assert profile["defaultAction"] == "SCMP_ACT_ERRNO"
     allowed = [rule for rule in profile["syscalls"] if rule["action"] == "SCMP_ACT_ALLOW"]
     conditional = {name for rule in allowed if rule["args"] for name in rule["names"]}
-    assert conditional == {"socket", "personality", "clone"}
+    assert conditional == {"socket", "socketpair", "personality", "clone"}
     assert not conditional & seccomp.list_allowed_calls()
-    assert all(len(rule["args"]) <= 1 and rule["args"][0]["index"] == 0 for rule in allowed if rule["args"])
-    families = [rule["args"][0]["value"] for rule in allowed if rule["names"] == ["socket"]]
-    assert families == [1, 2, 10, 16]
+    assert not [name for name in seccomp.list_allowed_calls() if name.startswith(("io_", "mq_"))]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_allowed"),
+    [
+        ((1, 1, 0), True),  # AF_UNIX
+        ((1, 2 | 0o2000000, 0), True),  # with SOCK_CLOEXEC
+        ((2, 1, 0), True),  # TCP
+        ((10, 1 | 0o4000, 6), True),
+        ((2, 2, 17), True),  # UDP
+        ((2, 1, 262), False),  # MPTCP
+        ((2, 1, 132), False),  # SCTP
+        ((2, 2, 1), False),  # ping
+        ((2, 3, 255), False),  # raw
+        ((2, 5, 0), False),  # SOCK_SEQPACKET
+        ((16, 3, 0), True),  # NETLINK_ROUTE
+        ((16, 3, 9), False),  # NETLINK_AUDIT
+        ((16, 3, 12), False),  # NETLINK_NETFILTER
+        ((40, 1, 0), False),  # AF_VSOCK
+        ((17, 3, 0), False),  # AF_PACKET
+    ],
+)
+def test_few_sockets_may_be_made(arguments: tuple[int, int, int], is_allowed: bool) -> None:
+    rules = [rule["args"] for rule in json.loads(seccomp.make_profile())["syscalls"] if rule["names"] == ["socket"]]
+
+    def holds(condition: dict[str, Any]) -> bool:
+        value = arguments[condition["index"]]
+        if condition["op"] == "SCMP_CMP_MASKED_EQ":
+            return value & condition["value"] == condition["valueTwo"]
+        return value == condition["value"]
+
+    assert any(all(map(holds, rule)) for rule in rules) is is_allowed
+
+
+def test_every_run_has_a_user_of_its_own_and_its_simulator_shares_it(work: Callable[..., ShardWork]) -> None:
+    works = [work() for _ in range(50)]
+    users = [spec.make_agent(each, SETTINGS, volumes=())["user"] for each in works]
+    assert users == [spec.make_simulator(each, SETTINGS)["user"] for each in works]
+    assert len(set(users)) > 45
+    assert f"uid={users[0].split(':')[0]}" in spec.make_agent(works[0], SETTINGS, volumes=())["tmpfs"]["/tmp"]
+    assert spec.make_simulator(works[0], SETTINGS, prepares=True)["user"] == "10001:10001"
+    assert spec.make_agent(works[0], DockerSettings(uids=""), volumes=())["user"] == "10001:10001"
+    for wrong in ("0-99", "5000", "500-400", "1000-4294967295"):
+        with pytest.raises(ConfigError, match="range of user ids"):
+            DockerSettings.from_environment({"NAV_EVAL_DOCKER_UIDS": wrong})
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,52 @@
+"""What a probe cell saw, judged."""
+
+from typing import Any
+
+import pytest
+
+from nav_eval_worker.runtime.containers.probe import judge_facts, judge_limits
+
+GOOD = {
+    "uid": 20007,
+    "capabilities": "0000000000000000",
+    "interfaces": ["lo"],
+    "reaches_network": False,
+    "writes_root": False,
+    "writes_pictures": False,
+    "has_io_uring": False,
+    "has_namespaces": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "wall"),
+    [
+        ({}, None),
+        ({"uid": 0}, "user"),
+        ({"capabilities": "00000000a80425fb"}, "user"),
+        ({"interfaces": ["lo", "eth0"]}, "network"),
+        ({"reaches_network": True}, "network"),
+        ({"writes_root": True}, "root"),
+        ({"writes_pictures": True}, "pictures"),
+        ({"has_io_uring": True}, "filter"),
+        ({"has_namespaces": True}, "filter"),
+    ],
+)
+def test_a_missing_wall_is_named(change: dict[str, Any], wall: str | None) -> None:
+    missing = judge_facts(GOOD | change)
+    assert len(missing) == (wall is not None)
+    assert wall is None or wall in missing[0]
+
+
+@pytest.mark.parametrize(
+    ("output", "missing"),
+    [
+        ("MEMORY 16\nMEMORY 208\nTHREADS 254\n", []),
+        ("MEMORY 16\nMEMORY 240\n", []),  # a sandbox that ended as a whole
+        ("MEMORY 1008\nTHREADS 254\n", ["limit of memory"]),
+        ("MEMORY 208\nTHREADS 1000\n", ["limit of processes"]),
+        ("MEMORY 1008\nTHREADS 1000\n", ["limit of memory", "limit of processes"]),
+    ],
+)
+def test_a_limit_that_does_not_hold_is_named(output: str, missing: list[str]) -> None:
+    assert judge_limits(output) == missing
