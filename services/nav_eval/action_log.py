@@ -57,6 +57,11 @@ class ActionLog:
         self.actions.append({"action": ANSWER, "poses": [[*pose.position, *pose.rotation] for pose in poses]})
         self._states.append(None)
 
+    def append_text_answer(self, text: str) -> None:
+        """An answer in words: nobody moves."""
+        self.actions.append({"action": ANSWER, "text": text})
+        self._states.append(None)
+
     @property
     def trajectory(self) -> tuple[Vec3, ...]:
         """The start, and where each action led."""
@@ -83,6 +88,8 @@ def parse_entry(entry: Any) -> Action:  # noqa: ANN401 - comes out of a file
     """The action of one entry as it stands in a file."""
     if isinstance(entry, str):
         return Action(name=entry)
+    if isinstance(entry, dict) and entry.get("action") == ANSWER and isinstance(entry.get("text"), str):
+        return Action(name=ANSWER, text=entry["text"])
     if isinstance(entry, dict) and entry.get("action") == ANSWER:
         return Action(name=ANSWER, poses=_parse_poses(entry))
     if isinstance(entry, dict) and isinstance(entry.get("action"), str):

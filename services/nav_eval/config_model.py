@@ -135,7 +135,7 @@ def check_unique(values: Iterable[str], *, what: str) -> None:
         seen.add(value)
 
 
-TASKS = frozenset({"vln", "lh_vln", "objectnav", "imagenav", "pointnav", "localization"})
+TASKS = frozenset({"vln", "lh_vln", "objectnav", "imagenav", "pointnav", "localization", "sqa3d_qa"})
 
 NAVIGATION_METRICS = frozenset(
     {
@@ -146,7 +146,11 @@ NAVIGATION_METRICS = frozenset(
 LH_VLN_METRICS = frozenset({"sr", "osr", "spl", "ne", "isr", "csr", "cgt", "tar", "score"})
 LOCALIZATION_METRICS = frozenset({"acc@0.5m", "acc@1.0m", "acc@15deg", "acc@30deg"})
 
-FORMATS = frozenset({"r2r", "rxr", "speaker_change", "objectnav", "imagenav", "pointnav", "lhvln", "sqa3d", "nav_eval"})
+ANSWER_METRICS = frozenset({"exact_match"})
+
+FORMATS = frozenset(
+    {"r2r", "rxr", "speaker_change", "objectnav", "imagenav", "pointnav", "lhvln", "sqa3d", "sqa3d_qa", "nav_eval"}
+)
 BACKENDS = frozenset({"moderngl"})
 
 ENTRY_POINT_GROUPS: Mapping[str, str] = MappingProxyType(
@@ -164,7 +168,7 @@ class KnownNames:
     """The names that exist, by kind."""
 
     tasks: frozenset[str] = TASKS
-    metrics: frozenset[str] = NAVIGATION_METRICS | LH_VLN_METRICS | LOCALIZATION_METRICS
+    metrics: frozenset[str] = NAVIGATION_METRICS | LH_VLN_METRICS | LOCALIZATION_METRICS | ANSWER_METRICS
     formats: frozenset[str] = FORMATS
     backends: frozenset[str] = BACKENDS
 

@@ -84,6 +84,10 @@ class EpisodePlay:
         """Carry out an action without looking; `seconds` are what it took since the one before."""
         if self.progress.over:
             raise EpisodeOver
+        if action.name == ANSWER and not action.poses:
+            self.progress.answer_in_words(action.text)
+            self.log.append_text_answer(action.text)
+            return self.state
         if action.name == ANSWER:
             self.progress.answer(action.poses)
             self.log.append_answer(action.poses)

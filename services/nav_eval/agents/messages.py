@@ -40,6 +40,7 @@ class ActionSpec:
 
     arguments: Mapping[str, tuple[float, float]] = field(default_factory=dict)  #: which it takes, between which values
     motion: MotionSpec | None = None  #: what it does when no argument says otherwise
+    takes_text: bool = False  #: an answer in words: `text` is the answer itself
 
 
 class StopMeaning(StrEnum):
@@ -226,6 +227,7 @@ class EpisodeEnd:
 PIXEL_GOAL, TRAJECTORY = "pixel_goal", "trajectory"
 MAX_POSES = 3
 MAX_TRAJECTORY = 100
+MAX_ANSWER_BYTES = 1000
 _MOST_POSES = {ANSWER: MAX_POSES, TRAJECTORY: MAX_TRAJECTORY}
 SHORTEST_ROTATION = 1e-6  #: length of a quaternion that still says which way
 MAX_COORDINATE = 1e6  #: metres; the same bound as every coordinate of a dataset
@@ -264,6 +266,9 @@ def _check_action(action: Action, task: TaskInterface) -> None:
     if action.name not in task.actions:
         raise ProtocolError(_explain_unknown_action(action.name, task.actions))
     _check_arguments(action, task.actions[action.name].arguments)
+    if task.actions[action.name].takes_text:
+        _check_answer_in_words(action)
+        return
     most = _MOST_POSES.get(action.name, 0)
     if most and not action.poses:
         raise ProtocolError(f"The {action.name} has no pose; give one to {most}.")
@@ -273,6 +278,17 @@ def _check_action(action: Action, task: TaskInterface) -> None:
         raise ProtocolError(f"The {action.name} has {len(action.poses)} poses; give at most {most}.")
     if action.name == PIXEL_GOAL and getattr(task.sensors.get(action.camera), "camera", None) is None:
         raise ProtocolError(f"pixel_goal names {shorten(action.camera)!r}, which is no camera that you asked for.")
+
+
+def _check_answer_in_words(action: Action) -> None:
+    if action.poses or not action.text.strip():
+        raise ProtocolError(f"The {action.name} of this task is in words: give `text`, and no poses.")
+    if len(action.text.encode(errors="replace")) > MAX_ANSWER_BYTES or not _is_unicode(action.text):
+        raise ProtocolError(f"The {action.name} is no text of at most {MAX_ANSWER_BYTES} bytes.")
+
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def _check_arguments(action: Action, bounds: Mapping[str, tuple[float, float]]) -> None:

@@ -175,7 +175,9 @@ DOWNLOADS = (
     DatasetDownload("data/datasets/pointnav", r".*\.json\.gz", f"Habitat's PointNav episodes ({_HABITAT_LAB})"),
     DatasetDownload("data/datasets/lh_vln", r"(episode_task|task)(/.*)?", f"LHPR-VLN ({_LH_VLN})"),
     DatasetDownload(
-        "data/datasets/sqa3d", r"v1_balanced_localization_(train|val|test)_scannetv2\.json", f"SQA3D ({_SQA3D})"
+        "data/datasets/sqa3d",
+        r"v1_balanced_(localization|questions|sqa_annotations)_(train|val|test)_scannetv2\.json",
+        f"SQA3D ({_SQA3D})",
     ),
     DatasetDownload("data/scene_datasets", r".*", "the scenes of the dataset (HM3D, MP3D, ScanNet, …)"),
 )

@@ -129,7 +129,15 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*\Z")
 _HIDDEN = frozenset({"stop_threshold", "generate"})
 
 #: What a task usually calls a success, in metres.
-SUCCESS_DISTANCES = {"vln": 3.0, "lh_vln": 1.0, "objectnav": 0.1, "imagenav": 0.1, "pointnav": 0.2, "localization": 0.5}
+SUCCESS_DISTANCES = {
+    "vln": 3.0,
+    "lh_vln": 1.0,
+    "objectnav": 0.1,
+    "imagenav": 0.1,
+    "pointnav": 0.2,
+    "localization": 0.5,
+    "sqa3d_qa": 0.5,
+}
 
 
 def render_new_benchmark(name: str, *, extends: str | None, task: str | None, search: Search | None = None) -> str:

@@ -211,6 +211,7 @@ def _make_result(play: EpisodePlay, failure: NavEvalError | None, clock: _Clock)
         metrics=dict(worth.metrics),
         num_steps=worth.steps,
         subtasks=worth.subtasks,
+        groups=dict(worth.groups),
         shortest_path_length=episode.private.shortest_path_length,
         instruction_length=count_instruction_words(episode),
         trajectory=play.log.trajectory,

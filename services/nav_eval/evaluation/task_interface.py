@@ -26,13 +26,17 @@ def _make_interface(benchmark: BenchmarkConfig, robot: str | None) -> TaskInterf
     return TaskInterface(
         name=task.type,
         sensors={name: sensor.spec for name, sensor in benchmark.sensors(robot).items()},
-        actions=_list_actions(task) if moves else {ANSWER: ActionSpec()},
+        actions=_list_actions(task) if moves else {ANSWER: _make_answer_spec(task)},
         max_steps=benchmark.evaluation.max_steps,
         stop_meaning=StopMeaning(TASKS.get(task.type).stop_meaning),
         success_metres=benchmark.evaluation.success_distance if moves else 0.0,
         control_rate_hz=0.0 if velocity is None else 1.0 / velocity.params["time_step"],
         body=_make_body_spec(benchmark, robot) if moves else None,
     )
+
+
+def _make_answer_spec(task: TaskConfig) -> ActionSpec:
+    return ActionSpec(takes_text=TASKS.get(task.type).answers_in_words)
 
 
 def _make_body_spec(benchmark: BenchmarkConfig, robot: str | None) -> BodySpec:

@@ -184,8 +184,10 @@ class _Comparison:
     def compare_labels(self) -> Iterator[Difference]:
         """What a line says about its episode, and how it says that it ended."""
         result, instruction = self._result, self._episode.instruction
-        stated = {"scene_id": result.scene_id, "groups": result.groups}
-        found: dict[str, object] = {"scene_id": self._episode.scene_id, "groups": {}}
+        stated: dict[str, object] = {"scene_id": result.scene_id}
+        found: dict[str, object] = {"scene_id": self._episode.scene_id}
+        if _has_not_begun(result):  # of an episode that was played, the task knows the groups
+            stated["groups"], found["groups"] = result.groups, {}
         if result.instruction is not None:
             stated["instruction"] = result.instruction
             found["instruction"] = None if instruction is None else instruction.text
@@ -260,6 +262,7 @@ def _list_claims(result: EpisodeResult) -> dict[str, Any]:
         "shortest_path_length": result.shortest_path_length,
         "instruction_length": result.instruction_length,
         "randomization": _to_plain(result.randomization),
+        "groups": dict(result.groups),
     }
 
 
@@ -274,6 +277,7 @@ def _list_facts(play: EpisodePlay) -> dict[str, Any]:
         "shortest_path_length": episode.private.shortest_path_length,
         "instruction_length": count_instruction_words(episode),
         "randomization": _to_plain(play.randomization),
+        "groups": dict(worth.groups),
     }
 
 

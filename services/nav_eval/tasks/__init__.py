@@ -1,6 +1,6 @@
 """Tasks: what an agent has to do and when it is done. Importing this registers the built-in ones."""
 
-from nav_eval.tasks import localization, long_horizon, navigation
+from nav_eval.tasks import localization, long_horizon, navigation, questions
 from nav_eval.tasks.base import (
     STOP,
     TASKS,
@@ -27,5 +27,6 @@ __all__ = [
     "localization",
     "long_horizon",
     "navigation",
+    "questions",
     "register_task",
 ]

@@ -72,6 +72,7 @@ class TaskResult:
     steps: int
     stopped: bool  #: the agent ended the episode by itself
     subtasks: tuple[SubtaskRecord, ...] = ()
+    groups: Mapping[str, str] = field(default_factory=dict)  #: further things to group results by
 
 
 class Progress(ABC):
@@ -93,6 +94,10 @@ class Progress(ABC):
         """Take an answer into account; only tasks that are answered rather than walked have one."""
         raise RecordError("This task is walked: it takes actions and no answer.")
 
+    def answer_in_words(self, text: str) -> None:
+        """Take an answer into account that is text."""
+        raise RecordError("This task takes no answer in words.")
+
     @abstractmethod
     def result(self) -> TaskResult:
         """The worth of the episode as it stands; final once it is over or was cut short."""
@@ -103,6 +108,8 @@ class Task(ABC):
 
     uses_motion: ClassVar[bool] = True
     """False for tasks that are answered rather than walked."""
+    answers_in_words: ClassVar[bool] = False
+    """Among those that are answered: by text rather than by poses."""
     stop_meaning: ClassVar[str] = "unspecified"
     """What `stop` says, as agents are told: ends_episode, closes_subtask, none, or unspecified."""
 

@@ -38,6 +38,7 @@ DEFAULT_FORMATS: Mapping[str, str] = MappingProxyType(
         "imagenav": "imagenav",
         "pointnav": "pointnav",
         "localization": "sqa3d",
+        "sqa3d_qa": "sqa3d_qa",
     }
 )
 

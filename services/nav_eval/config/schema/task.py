@@ -226,6 +226,9 @@ class ScoringConfig(ConfigModel):
         return self
 
 
+ANSWERED = ("localization", "sqa3d_qa")  #: tasks that are answered rather than walked
+
+
 class TaskConfig(ConfigModel):
     """A task: what an agent may do and sense, and how it is measured."""
 
@@ -255,7 +258,7 @@ class TaskConfig(ConfigModel):
         check_unique(self.metric_names, what="metric")
         if self.actions and "stop" not in {action.name for action in self.actions}:
             raise make_refusal("has actions but no 'stop'; without it no agent can say that it has arrived")
-        if not self.actions and self.type != "localization":
+        if not self.actions and self.type not in ANSWERED:
             raise make_refusal("has no actions; give at least 'stop'")
         if self.scoring.ranking is not None:
             unmeasured = [name for name in self.scoring.ranking if name not in self.metric_names]

@@ -6,7 +6,7 @@ metric is defined there; `info["frame"]` says so. Rotations are read by key: pub
 them by order, and a file saved again with sorted keys is then wrong without a word.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -77,13 +77,32 @@ def load_sqa3d(request: DatasetRequest) -> Iterator[Episode]:
     return check_episodes(_make_episodes(annotations, questions, RecordPlace(path)), path)
 
 
-def _find_annotation_file(request: DatasetRequest) -> Path:
+@register_dataset("sqa3d_qa")
+def load_sqa3d_questions(request: DatasetRequest) -> Iterator[Episode]:
+    """The pair of questions and annotations; the agent is told the situation and then the question."""
+    path = _find_annotation_file(request, kinds=(_ANNOTATIONS,))
+    if _ANNOTATIONS not in path.name:
+        raise DatasetError(f"{path} has no questions; name the file of questions, or of sqa_annotations.")
+    questions = _read_questions(request, path)
+    _, annotations = read_array(request.source(path), _AnnotationDocument, _RawAnnotation, array="annotations")
+    return check_episodes(map(_ask_question, _make_episodes(annotations, questions, RecordPlace(path))), path)
+
+
+def _ask_question(episode: Episode) -> Episode:
+    told = episode.public.instruction
+    situation = "" if told is None else told.text.strip()
+    text = f"{situation} {str(episode.private.info['question']).strip()}".strip()
+    public = msgspec.structs.replace(episode.public, instruction=Instruction(text=text))
+    return msgspec.structs.replace(episode, public=public)
+
+
+def _find_annotation_file(request: DatasetRequest, *, kinds: Sequence[str] = (_LOCALIZATION, _ANNOTATIONS)) -> Path:
     path = request.fill(request.path)
     if not path.is_dir():
         return path.with_name(path.name.replace(_QUESTIONS, _ANNOTATIONS))
     if request.split is None:
         raise DatasetError(f"{path} is a folder; give a split: train, val or test.")
-    names = [_FILES.format(kind=kind, split=request.split) for kind in (_LOCALIZATION, _ANNOTATIONS)]
+    names = [_FILES.format(kind=kind, split=request.split) for kind in kinds]
     for name in names:
         if (path / name).is_file():
             return path / name
