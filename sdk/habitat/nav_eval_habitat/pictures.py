@@ -11,8 +11,9 @@ from habitat_sim.sensor import CameraSensor
 from habitat_sim.sensor_specs import SensorSubType, SensorType
 from nav_eval.compilation import compile_nogil_kernel
 from nav_eval.records.geometry import Quaternion, Vec3
-from nav_eval.sensors import Channel
+from nav_eval.sensors import Channel, LensConfig
 from nav_eval.simulator.rendering import Camera, Device, Frame, Renderer
+from nav_eval.simulator.wide_lens import draw_wide_picture
 from nav_eval_habitat.scope import OutOfScope
 from nav_eval_habitat.world import World
 
@@ -34,9 +35,18 @@ class View(NamedTuple):
     hfov: float
     near: float
     far: float
+    lens: LensConfig | None = None  #: None is a pinhole
 
     def make_camera(self) -> Camera:
-        return Camera(**self._asdict())
+        return Camera(
+            position=self.position,
+            rotation=self.rotation,
+            width=self.width,
+            height=self.height,
+            hfov=self.hfov,
+            near=self.near,
+            far=self.far,
+        )
 
 
 class PictureTaker:
@@ -66,11 +76,13 @@ class PictureTaker:
 
     def _draw(self, view: View, sensors: list[Any]) -> dict[str, NDArray[Any]]:
         channels = {_get_channel(sensor) for sensor in sensors}
-        if self._world is None:
-            frame = _make_empty(view, channels)
-        else:
-            frame = self.renderer.render(view.make_camera(), channels)
+        frame = _make_empty(view, channels) if self._world is None else self._render(view, channels)
         return {sensor.uuid: sensor.apply_noise(self._finish(sensor, frame, sensors)) for sensor in sensors}
+
+    def _render(self, view: View, channels: set[Channel]) -> Frame:
+        if view.lens is None:
+            return self.renderer.render(view.make_camera(), channels)
+        return draw_wide_picture(self.renderer, view.make_camera(), view.lens, channels)
 
     def _finish(self, sensor: Any, frame: Frame, twins: list[Any]) -> NDArray[Any]:
         """As Habitat delivers it: colour with alpha, ids as the data set counts them."""
@@ -103,12 +115,32 @@ def _get_channel(sensor: Any) -> Channel:
     return _CHANNELS[kind]
 
 
+def _make_lens(spec: Any) -> LensConfig | None:
+    """The lens of a specification; None for a pinhole."""
+    if spec.sensor_subtype in (SensorSubType.PINHOLE, SensorSubType.NONE):
+        return None
+    if spec.sensor_subtype is SensorSubType.EQUIRECTANGULAR:
+        return LensConfig(model="equirectangular")
+    if spec.sensor_subtype is not SensorSubType.FISHEYE:
+        raise OutOfScope(f"A camera of the kind {spec.sensor_subtype.name}")
+    across, down = (float(pixels) for pixels in spec.focal_length)
+    middle = spec.principal_point_offset
+    return LensConfig(
+        model="fisheye",
+        focal_length=(across, down),
+        principal_point=None if middle is None else (float(middle[0]), float(middle[1])),
+        alpha=spec.alpha,
+        xi=spec.xi,
+    )
+
+
 def _find_view(sensor: CameraSensor) -> View:
     spec: Any = sensor.specification()
-    if spec.sensor_subtype not in (SensorSubType.PINHOLE, SensorSubType.NONE):
-        raise OutOfScope(f"A camera of the kind {spec.sensor_subtype.name}")
     place, turn = sensor.node.find_pose()
     height, width = (int(side) for side in spec.resolution)
+    lens = _make_lens(spec)
+    if lens is not None:
+        return View(place, turn, width, height, 90.0, sensor.near_plane_dist, sensor.far_plane_dist, lens)
     hfov = sensor.lens_degrees
     if not 0.0 < hfov <= _WIDEST:
         raise ValueError(f"The sensor {spec.uuid!r} has an hfov of {hfov:g} degrees; up to {_WIDEST:g} can be drawn.")

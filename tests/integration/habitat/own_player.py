@@ -6,7 +6,9 @@ from nav_eval.agents.messages import Action
 from nav_eval.config import load_benchmark
 from nav_eval.dataset.loader import DatasetRequest, load_dataset
 from nav_eval.play import EpisodePlay
+from nav_eval.scene.navigation import AgentShape
 from nav_eval.simulator.base import SimulatorSetup, open_simulator
+from nav_eval.simulator.scene_manager import SceneSource
 from nav_eval.tasks.base import build_task
 
 #: the lab's settings: our task, file format, turn, sliding, body in whole cells, success distance, steps
@@ -42,6 +44,20 @@ def make_benchmark(task: str, scenes: Path):
             "scenario_config": benchmark.scenario_config.model_copy(update={"robots": [robot]}),
         }
     )
+
+
+def make_placer(task: str, scenes: Path, cache: Path):
+    """Where the body of a task's conditions stands, for a place that was made for another body."""
+    height, radius = CONDITIONS[task][4]
+    grounds = {}
+
+    def place(scene: str, point):
+        if scene not in grounds:
+            source = SceneSource(path=scenes / scene, things=(), root=scenes, cache=cache)
+            grounds[scene] = source.ground(AgentShape(height=height, radius=radius))
+        return grounds[scene].snap_point(point) or point
+
+    return place
 
 
 def replay_episodes(task: str, data: Path, scenes: Path, cache: Path, runs: list[dict]) -> list[tuple[dict, tuple]]:

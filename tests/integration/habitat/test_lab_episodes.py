@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from lab_files import write_lab_file
-from own_player import replay_episodes
+from own_player import make_placer, replay_episodes
 
 from nav_eval_worlds.cli import generate_episodes, generate_houses
 
@@ -46,7 +46,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("task", SOURCES)
 def test_success_and_spl_are_those_of_our_own_task(folder: Path, task: str) -> None:
-    data = write_lab_file(folder / f"{SOURCES[task]}.json", task, folder / "lab" / f"{task}.json.gz")
+    place = make_placer(task, folder / "houses", folder / "cache")
+    data = write_lab_file(folder / f"{SOURCES[task]}.json", task, folder / "lab" / f"{task}.json.gz", place)
     player = Path(__file__).parent / "lab_player.py"
     played = subprocess.run(
         [str(Path(LAB or "").absolute()), str(player), task, str(data), str(folder / "houses"), str(COUNT)],

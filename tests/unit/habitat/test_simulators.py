@@ -159,3 +159,20 @@ def test_noise_changes_pictures_and_fits_its_sensor(settings):
     config.agents[0].sensor_specifications[1].noise_model = "GaussianNoiseModel"
     with pytest.raises(AssertionError):
         habitat_sim.Simulator(config)
+
+
+def test_wide_lenses_see_all_around(open_sim):
+    """All that the pinhole sees in the middle, and more beside it."""
+    wide = {"equirect_rgba_sensor": True, "equirect_depth_sensor": True, "fisheye_depth_sensor": True}
+    seen = open_sim(color_sensor=False, semantic_sensor=False, **wide).get_sensor_observations()
+    assert seen["equirect_rgba_sensor"].shape == (48, 64, 4)
+    middle = seen["depth_sensor"][24, 32]
+    assert seen["equirect_depth_sensor"][24, 32] == pytest.approx(middle, rel=0.1)
+    assert seen["fisheye_depth_sensor"][24, 32] == pytest.approx(middle, rel=0.1)
+    assert (seen["equirect_depth_sensor"][24:] > 0).all()  # the floor, all around; the room has no ceiling
+
+
+def test_an_orthographic_camera_is_refused_when_it_should_draw(open_sim):
+    sim = open_sim(ortho_rgba_sensor=True)
+    with pytest.raises(OutOfScope, match="ORTHOGRAPHIC"):
+        sim.get_sensor_observations()
