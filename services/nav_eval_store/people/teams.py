@@ -4,9 +4,11 @@ import secrets
 import unicodedata
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import cache
 from typing import NamedTuple
 from uuid import UUID
 
+from confusable_homoglyphs.confusables import confusables_data
 from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import joinedload
@@ -72,8 +74,23 @@ def normalize_name(name: str) -> str:
 
 
 def make_name_key(name: str) -> str:
-    """Equal for names that look equal: case, width and spacing do not make a difference."""
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    """Equal for names that look equal: case, width, spacing and the alphabet do not make a difference."""
+    plain = unicodedata.normalize("NFKC", name)
+    latin = "".join(map(_find_latin, plain)).casefold()  # first as it is: Ρ looks like P, and ρ like p
+    return " ".join("".join(map(_find_latin, latin)).split())
+
+
+@cache
+def _find_latin(letter: str) -> str:
+    """The letter of our own alphabet that it looks like (Unicode's list of confusables), or itself."""
+    if letter.isascii():
+        return letter
+    alike = (entry["c"] for entry in confusables_data.get(letter, ()))
+    return min(
+        (text for text in alike if text.isascii() and text.isalnum()),
+        default=letter,
+        key=lambda text: (len(text), text),
+    )
 
 
 def _add_member(session: Session, team: Team, user: User, role: MemberRole) -> TeamMember:

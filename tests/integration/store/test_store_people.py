@@ -219,11 +219,28 @@ def test_a_team_keeps_a_captain(cup: Challenge) -> None:
         assert [member.user.name for member in teams.list_members(session, team)] == ["bob"]
 
 
-@pytest.mark.parametrize("other", ["red", "  RED ", "Ｒed"])
+@pytest.mark.parametrize("other", ["red", "  RED ", "Ｒed", "Rеd", "R\u0435\u0501", "ꓣed", "𝐑𝐞𝐝"])
 def test_names_that_look_equal_are_taken(cup: Challenge, other: str) -> None:
     cup.team("Red")
     with pytest.raises(NameInUse), cup.database.begin() as session:
         teams.create_team(session, cup.competition(session), other, captain=user(session, "bob"), actor=TEST)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("PACE", "РАСЕ"),  # all of it Cyrillic
+        ("BETA", "ΒΕΤΑ"),  # all of it Greek
+        ("scope", "ѕсоре"),
+    ],
+)
+def test_names_that_look_equal_in_another_alphabet_are_one(one: str, other: str) -> None:
+    assert teams.make_name_key(one) == teams.make_name_key(other)
+
+
+def test_names_that_differ_are_two() -> None:
+    names = ("Team 1", "Team l", "Team 2", "modern", "modem", "José", "Jose", "导航", "ナビ", "Навигатор", "Ωmega")
+    assert len({teams.make_name_key(name) for name in names}) == len(names)
 
 
 @pytest.mark.parametrize("name", ["", "   ", "x" * 61, "a\u202eb", "a\x00b", "line\nbreak\x07"])

@@ -105,6 +105,13 @@ def test_no_password_stands_in_a_file() -> None:
     assert all(secret["file"].startswith("${NAV_EVAL_SECRETS:-") for secret in COMPOSE["secrets"].values())
 
 
+@pytest.mark.parametrize("name", ["worker", "worker-gpu"])
+def test_workers_reach_mail_webhooks_and_object_stores(name: str) -> None:
+    """An internal network alone leads nowhere."""
+    networks = COMPOSE["services"][name]["networks"]
+    assert any(not COMPOSE["networks"][network].get("internal") for network in networks)
+
+
 def test_databases_are_not_reachable_from_outside() -> None:
     assert COMPOSE["networks"]["backend"]["internal"] is True
     for name in ("postgres", "redis"):
