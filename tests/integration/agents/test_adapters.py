@@ -143,7 +143,7 @@ def test_a_long_walk_is_carried_out_whole() -> None:
 def test_navila_refuses_steps_that_it_does_not_mean() -> None:
     coarse = {**ACTIONS, "turn_left": ActionSpec(motion=MotionSpec(left_degrees=30.0))}
     task = TaskInterface(name="vln", sensors=SENSORS, actions=coarse)
-    with connect("navila://127.0.0.1:9", SETTINGS) as client, pytest.raises(ConfigError, match="15°"):
+    with connect("navila://127.0.0.1:9", SETTINGS) as client, pytest.raises(ProtocolError, match="15°"):
         client.describe(task)
 
 
