@@ -1,6 +1,6 @@
 """One episode: the agent decides, an `EpisodePlay` carries it out and keeps the score.
 
-An agent's fault ends its episode there; the episode is scored as it stands. A fault of ours marks it
+An agent's fault ends its episode there; it keeps what it had earned for good. A fault of ours marks it
 `infrastructure`: it is not scored, and whoever runs the benchmark tries it again.
 
 Pictures are drawn where the agent reads them: the session offers its buffers (the slot of shared memory that the
@@ -35,7 +35,7 @@ from nav_eval.errors import NavEvalError
 from nav_eval.evaluation.aliases import EpisodeAliases
 from nav_eval.evaluation.episodes import count_instruction_words
 from nav_eval.play import EpisodePlay
-from nav_eval.records.results import Cause, EpisodeResult, EpisodeStatus
+from nav_eval.records.results import UNSCORED, Cause, EpisodeResult, EpisodeStatus
 from nav_eval.sensors import TextValue
 from nav_eval.simulator.base import Simulator
 from nav_eval.tasks import Task
@@ -199,9 +199,11 @@ def _make_end(failure: NavEvalError | None, steps: int) -> EpisodeEnd:
 
 
 def _make_result(play: EpisodePlay, failure: NavEvalError | None, clock: _Clock) -> EpisodeResult:
-    worth = play.progress.result()
     episode = play.episode
     cause = None if failure is None else get_cause(failure)
+    if cause is not None and cause not in UNSCORED:
+        play.progress.abort()
+    worth = play.progress.result()
     return EpisodeResult(
         episode_id=episode.episode_id,
         scene_id=episode.scene_id,

@@ -25,7 +25,7 @@ from nav_eval.evaluation.report_verification import Difference, compare_report
 from nav_eval.evaluation.run_folder import REPORT_FILE, RunFolder, RunManifest
 from nav_eval.play import EpisodePlay
 from nav_eval.records.geometry import Vec3
-from nav_eval.records.results import Cause, EpisodeResult, EpisodeStatus
+from nav_eval.records.results import UNSCORED, Cause, EpisodeResult, EpisodeStatus
 from nav_eval.simulator.base import Simulator, SimulatorSetup, open_simulator
 from nav_eval.tasks import Task
 from nav_eval.tasks.base import build_task
@@ -226,6 +226,8 @@ class _Comparison:
 
     def _compare_end(self, play: EpisodePlay) -> Iterator[Difference]:
         result = self._result
+        if result.cause is not None and result.cause not in UNSCORED:
+            play.progress.abort()
         stated, found = _list_claims(result), _list_facts(play)
         if result.trajectory is None:
             del stated["trajectory"], found["trajectory"]

@@ -177,11 +177,11 @@ def _compute_efficiency(table: SubtaskTable) -> Floats:
 
 
 def _compute_mean_error(table: SubtaskTable) -> Floats:
-    """Mean NE over the sub-tasks that have one; NaN for a task with none."""
+    """Mean NE over the sub-tasks; NaN for a task in which one has none: leaving it out would reward giving up."""
     known = np.isfinite(table.navigation_error)
     number = table.per_task(known)
     total = table.per_task(np.where(known, table.navigation_error, 0.0))
-    return np.divide(total, number, out=np.full_like(total, np.nan), where=number > 0)
+    return np.divide(total, number, out=np.full_like(total, np.nan), where=number == table.counts)
 
 
 def _compute_reference_scores(table: SubtaskTable, options: ScoringOptions) -> LhVlnScores:

@@ -103,6 +103,7 @@ class Success(Metric):
 class OracleSuccess(Metric):
     """1 iff the agent was that close at some step, stop or not."""
 
+    lasting = True
     requires = ("oracle_navigation_error",)
     parameters = ("success_distance",)
 

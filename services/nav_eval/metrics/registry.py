@@ -47,6 +47,8 @@ class Metric(ABC):
 
     requires: ClassVar[tuple[str, ...]] = ()
     higher_is_better: ClassVar[bool] = True
+    lasting: ClassVar[bool] = False
+    """Whether nothing that an agent does later can make it worse."""
     parameters: ClassVar[tuple[str, ...]] = ()
     """What a configuration may set about this metric."""
 
@@ -103,10 +105,21 @@ class MetricSuite:
         for metric in self._metrics.values():
             metric.update(step)
 
-    def values(self) -> dict[str, float | None]:
-        """The asked-for metrics in the order in which they were asked for; None where there is no number."""
+    def values(self, *, aborted: bool = False) -> dict[str, float | None]:
+        """The asked-for metrics in the order in which they were asked for; None where there is no number.
+
+        In an episode that the agent's fault ended, only what lasts is kept: it might have walked away. All else is 0
+        where more is better, and has no value where less is.
+        """
         values = {name: self._metrics[name].get() for name in self.names}
-        return {name: value if math.isfinite(value) else None for name, value in values.items()}
+        known = {name: value if math.isfinite(value) else None for name, value in values.items()}
+        return {name: self._forfeit(name, value) for name, value in known.items()} if aborted else known
+
+    def _forfeit(self, name: str, value: float | None) -> float | None:
+        metric = self._metrics[name]
+        if metric.lasting:
+            return value
+        return min(0.0, value or 0.0) if metric.higher_is_better else None
 
 
 def _make_metric(name: str, others: Mapping[str, Metric], chosen: Parameters) -> Metric:

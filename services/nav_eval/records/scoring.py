@@ -3,7 +3,8 @@
 Which episodes count: every episode that the agent could play, its own failures included, so that
 crashing on the hard ones cannot raise a mean. What ended by our fault or was cancelled is listed and
 counts nowhere. An agent's failure that left a score without a value scores 0 in it; a metric whose
-small values are good has no such worst value, so there it is counted as invalid.
+small values are good has no such worst value, so there it is counted as invalid, and a run with such an
+episode has no rank by it: who gives up must not gain.
 """
 
 import math

@@ -80,11 +80,16 @@ class Progress(ABC):
 
     steps: int = 0
     over: bool = False
+    aborted: bool = False
 
     @property
     def closed_stages(self) -> int:
         """How many stages stops have closed; tasks of one stage need not say."""
         return int(self.result().stopped)
+
+    def abort(self) -> None:
+        """The agent's fault ends the episode here: what it has not earned for good, it has not earned."""
+        self.aborted = True
 
     @abstractmethod
     def advance(self, moved: Moved) -> None:

@@ -119,7 +119,7 @@ class _LongHorizonProgress(Progress):
         each = score_each(SubtaskTable.from_tasks([records]), self._rules.scoring)
         values = {name: float(each[name][0]) for name in METRIC_NAMES}
         scores = {name: value if math.isfinite(value) else None for name, value in values.items()}
-        known = scores | self._general.values()
+        known = scores | self._general.values(aborted=self.aborted)
         return TaskResult(
             metrics={name: known[name] for name in self._rules.metrics},
             steps=self.steps,
@@ -148,10 +148,13 @@ class _LongHorizonProgress(Progress):
         return self._record(leg, error=error, truth=None if error is None else leg.distance_when_begun)
 
     def _record_against_expert(self, index: int) -> SubtaskRecord:
-        """Sub-tasks that were never closed are measured where the episode ended, against the expert."""
+        """Sub-tasks that were never closed are measured where the episode ended, against the expert.
+
+        Not so where the agent's fault ended it: they have no error, so they earn nothing.
+        """
         leg = self._legs[index]
         error = leg.navigation_error
-        if error is None and self.steps:
+        if error is None and self.steps and not self.aborted:
             error = leg.field.distance(self._position)
         return self._record(leg, error=error, truth=self._expert_distance(index))
 

@@ -83,7 +83,7 @@ class _NavigationProgress(Progress):
         self.over = self._stopped or self.steps >= self._max_steps
 
     def result(self) -> TaskResult:
-        return TaskResult(metrics=self._suite.values(), steps=self.steps, stopped=self._stopped)
+        return TaskResult(metrics=self._suite.values(aborted=self.aborted), steps=self.steps, stopped=self._stopped)
 
 
 def find_reference_path(episode: Episode) -> tuple[Vec3, ...]:

@@ -7,7 +7,7 @@ scores by another rule (LH-VLN's `reference`) makes its own `ScoreSheet`.
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -16,7 +16,7 @@ from sqlalchemy import delete, select
 
 from nav_eval.metrics.comparison import Comparison, RunScores, RunsDiffer, compare
 from nav_eval.metrics.statistics import Bootstrap, Statistics, summarize
-from nav_eval.records.results import EpisodeOutcome
+from nav_eval.records.results import EpisodeOutcome, EpisodeStatus
 from nav_eval.records.scoring import compute_ranking_value, get_scored_value, is_higher_better, is_scored, is_valid
 from nav_eval_store import audit
 from nav_eval_store.audit import Actor, make_worker_actor
@@ -52,9 +52,20 @@ def compute_scores(session: Session, submission: Submission, *, bootstrap: Boots
             name: summarize(_collect_values(known, name, directions), scenes=scenes, bootstrap=bootstrap)
             for name in names
         },
-        ranking=summarize(ranking, scenes=scenes, bootstrap=bootstrap),
+        ranking=_refuse_gaps(known, ranking, summarize(ranking, scenes=scenes, bootstrap=bootstrap)),
         values={outcome.episode_id: value for outcome, value in zip(known, ranking, strict=True)},
     )
+
+
+INCOMPLETE = "not ranked: a failed episode has no value where less is better"
+
+
+def _refuse_gaps(known: Sequence[EpisodeOutcome], values: Sequence[float | None], statistics: Statistics) -> Statistics:
+    """No rank for a run that failed where there is no worst value to count: who gives up must not gain by it."""
+    pairs = zip(known, values, strict=True)
+    if any(value is None and outcome.status is not EpisodeStatus.COMPLETED for outcome, value in pairs):
+        return replace(statistics, mean=None, ci_low=None, ci_high=None, note=INCOMPLETE)
+    return statistics
 
 
 def get_metric_directions(phase: Phase) -> dict[str, bool]:

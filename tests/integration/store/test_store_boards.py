@@ -8,15 +8,18 @@ from uuid import UUID
 import pytest
 from sqlalchemy import select
 
+from nav_eval.records.results import Cause
 from nav_eval_store.boards import leaderboard, ranking, scores
 from nav_eval_store.boards.leaderboard import Board
 from nav_eval_store.competitions import moderation, visibility
 from nav_eval_store.competitions.visibility import ANYBODY, ORGANISER, Viewer
+from nav_eval_store.database import Session
 from nav_eval_store.errors import Conflict, StoreError
 from nav_eval_store.models import BoardEntry, EntryVisibility, Phase, Submission, Team, TeamKind
 from nav_eval_store.people import teams
 from nav_eval_store.submissions import creation, queries
-from support.challenge import GENEROUS, TEST, Challenge, competition_config
+from nav_eval_store.work import jobs
+from support.challenge import GENEROUS, TEST, Challenge, competition_config, result
 
 pytestmark = pytest.mark.integration
 
@@ -79,6 +82,22 @@ def test_lower_is_better_where_the_phase_says_so(database) -> None:
     cup.complete(cup.team("Far"), {"ne": 5.0})
     cup.complete(cup.team("Near"), {"ne": 1.0})
     assert summary(board(cup)) == [(1, "Near", 1.0), (2, "Far", 5.0)]
+
+
+def test_one_easy_episode_and_then_giving_up_is_no_rank(database) -> None:
+    phase = {**GENEROUS, "ranking": {"metric": "ne", "direction": "lower"}}
+    cup = Challenge(database, competition_config(phase))
+    cup.complete(cup.team("Honest"), {"ne": 5.0})
+    quitter = cup.queue(cup.team("Quitter"))
+    lease = cup.claim_of(quitter)
+
+    def give_up(session: Session) -> None:
+        jobs.record_episode(session, lease, result("a", {"ne": 0.1}))
+        jobs.fail_job(session, lease, Cause.AGENT_CRASH, "that was enough")
+
+    cup.do(give_up)
+    cup.score(quitter)
+    assert summary(board(cup)) == [(1, "Honest", 5.0), (None, "Quitter", -1)]
 
 
 def test_of_equal_scores_the_earlier_stands_first_and_both_share_the_rank(cup: Challenge, clock) -> None:
