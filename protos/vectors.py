@@ -130,10 +130,16 @@ def _encode_bytes(value: object) -> str:
     return base64.b64encode(value).decode()
 
 
+def _drop_words(text: str) -> object:
+    """A vector without the sentences of its refusals, which may be worded better at any time."""
+    document = json.loads(text)
+    return {**document, "refused": [refusal["answer"] for refusal in document["refused"]]}
+
+
 def main(arguments: list[str]) -> int:
     made = {FOLDER / f"{name}.json": encode_vector(make_conversation(name)) for name in BENCHMARKS}
     if arguments == ["--check"]:
-        return int(any(not file.exists() or file.read_text() != text for file, text in made.items()))
+        return int(not all(file.exists() and _drop_words(file.read_text()) == _drop_words(made[file]) for file in made))
     FOLDER.mkdir(exist_ok=True)
     for file, text in made.items():
         file.write_text(text)
