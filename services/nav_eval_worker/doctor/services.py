@@ -183,9 +183,20 @@ def check_docker(here: Installation) -> Iterator[Finding]:
     yield confirm("docker", f"{facts.get('ServerVersion')}, storage {facts.get('Driver')}")
     yield from check_isolation(here, facts)
     if "runsc" in facts.get("Runtimes", {}):
-        yield confirm("gvisor", "runsc")
+        yield from _check_sandbox(here)
     else:
-        yield note("gvisor", "no runsc", "Install gVisor to put a second wall around images of strangers.")
+        yield note(
+            "gvisor", "no runsc", "Recommended for images of strangers: docs/security.md says how to install gVisor."
+        )
+
+
+def _check_sandbox(here: Installation) -> Iterator[Finding]:
+    """gVisor is there; whether agents are run in it, too."""
+    if here.environment.get("NAV_EVAL_DOCKER_RUNTIME") == "runsc":
+        yield confirm("gvisor", "runsc: every agent has a kernel of its own")
+    else:
+        advice = "Set NAV_EVAL_DOCKER_RUNTIME=runsc for images of strangers."
+        yield note("gvisor", "runsc is there, and agents are not run in it", advice)
 
 
 def check_isolation(here: Installation, facts: Mapping[str, Any]) -> Iterator[Finding]:

@@ -47,6 +47,7 @@ def is_open(number, *arguments):
 
 status = dict(line.rstrip().split(":\\t", 1) for line in open("/proc/self/status") if ":\\t" in line)
 facts = {
+    "kernel": os.uname().release,
     "uid": os.getuid(),
     "capabilities": status.get("CapEff", ""),
     "interfaces": [name for _, name in socket.if_nameindex()],
@@ -83,7 +84,7 @@ os._exit(0)
 """
 
 PEER = """
-import socket, sys, time
+import os, socket, sys, time
 
 last = time.monotonic() + 30
 while True:
@@ -98,6 +99,7 @@ while True:
 peer.settimeout(30)
 while data := peer.recv(65536):
     sys.stdout.write(data.decode())
+print("\\n" + os.uname().release)
 """
 
 
@@ -133,17 +135,24 @@ def _play(cell: Container, peer: Container) -> list[str]:
         return [f"a socket that a simulator could reach (the cell said: {heard or 'nothing'})"]
     with suppress(*_TROUBLE):
         cell.wait(timeout=SECONDS)
-    return judge_facts(json.loads(said)) + judge_limits(cell.logs(stdout=True, stderr=False).decode(errors="replace"))
+    facts, _, kernel = said.strip().partition("\n")
+    return judge_facts(json.loads(facts), kernel=kernel) + judge_limits(
+        cell.logs(stdout=True, stderr=False).decode(errors="replace")
+    )
 
 
-def judge_facts(facts: Mapping[str, Any]) -> list[str]:
-    """Which walls are missing by what the cell saw."""
+def judge_facts(facts: Mapping[str, Any], *, kernel: str) -> list[str]:
+    """Which walls are missing by what the cell saw. KERNEL is what its peer, without a sandbox, runs on.
+
+    A sandbox such as gVisor is a kernel of its own, which makes namespaces of its own: they lead nowhere.
+    """
+    has_namespaces = facts["has_namespaces"] and facts["kernel"] == kernel
     found = {
         "user without rights": facts["uid"] == 0 or facts["capabilities"] not in ("", _NOTHING),
         "network of its own without a way out": facts["reaches_network"] or set(facts["interfaces"]) - {"lo"},
         "read-only root": facts["writes_root"],
         "pictures that it cannot change": facts["writes_pictures"],
-        "filter of system calls": facts["has_io_uring"] or facts["has_namespaces"],
+        "filter of system calls": facts["has_io_uring"] or has_namespaces,
     }
     return [wall for wall, is_missing in found.items() if is_missing]
 

@@ -7,6 +7,7 @@ import pytest
 from nav_eval_worker.runtime.containers.probe import judge_facts, judge_limits
 
 GOOD = {
+    "kernel": "6.1.0",
     "uid": 20007,
     "capabilities": "0000000000000000",
     "interfaces": ["lo"],
@@ -30,10 +31,11 @@ GOOD = {
         ({"writes_pictures": True}, "pictures"),
         ({"has_io_uring": True}, "filter"),
         ({"has_namespaces": True}, "filter"),
+        ({"has_namespaces": True, "kernel": "4.4.0"}, None),  # a sandbox has a kernel of its own
     ],
 )
 def test_a_missing_wall_is_named(change: dict[str, Any], wall: str | None) -> None:
-    missing = judge_facts(GOOD | change)
+    missing = judge_facts(GOOD | change, kernel="6.1.0")
     assert len(missing) == (wall is not None)
     assert wall is None or wall in missing[0]
 
