@@ -25,7 +25,14 @@ from nav_eval.evaluation.episodes import load_episodes
 from nav_eval.evaluation.html_report import render_html
 from nav_eval.evaluation.offline_scoring import compute_long_horizon_scores
 from nav_eval.evaluation.report import ReportHeader
-from nav_eval.evaluation.run_folder import EPISODES_FILE, MANIFEST_FILE, REPORT_FILE, RunFolder, make_manifest
+from nav_eval.evaluation.run_folder import (
+    EPISODES_FILE,
+    MANIFEST_FILE,
+    REPORT_FILE,
+    RunFolder,
+    make_header,
+    make_manifest,
+)
 from nav_eval.evaluation.shard_protocol import Checked
 from nav_eval.metrics.statistics import Statistics
 from nav_eval.records.results import EpisodeOutcome, encode_result, read_results
@@ -188,8 +195,11 @@ def _make_bare(statistics: Statistics, value: float | None) -> Statistics:
 def make_artifacts(run: Path, benchmark: BenchmarkConfig) -> dict[str, bytes]:
     """By name; RUN is a folder as `nav-eval evaluate` leaves it."""
     outcomes = redact_outcomes(list(read_results(run / EPISODES_FILE, EpisodeOutcome)))
-    digests = RunFolder(run).manifest().digests
-    report = build_report(outcomes, header=ReportHeader(benchmark=benchmark.name, digests=digests))
+    whole = make_header(RunFolder(run).manifest())
+    header = ReportHeader(
+        benchmark=benchmark.name, digests=whole.digests, higher_is_better=whole.higher_is_better
+    )  # the configuration says where the data is
+    report = build_report(outcomes, header=header)
     return {
         EPISODES_FILE: b"".join(encode_result(outcome) + b"\n" for outcome in outcomes),
         REPORT_FILE: msgspec.json.format(msgspec.json.encode(report)),
