@@ -12,6 +12,8 @@ from nav_eval.scene.navigation.mesh import NavigationMesh
 from nav_eval.scene.navigation.navmesh_file import DetourMesh
 from nav_eval.scene.navigation.navmesh_surface import resample
 from nav_eval.scene.navigation.obstacles import add_obstacles, make_box
+from nav_eval.scene.navigation.polygons import index_border
+from nav_eval.scene.navigation.top_down_map import make_top_down_view
 
 _CORNERS = [(-2.0, 0.0, -2.0), (-2.0, 0.0, 2.0), (2.0, 0.0, 2.0), (2.0, 0.0, -2.0)]
 
@@ -32,6 +34,9 @@ def warm_up() -> None:
         mesh.try_step(start, goal, sliding=True)
         mesh.walk(start, [(0.1, 0.1)], sliding=True)
         mesh.snap_point((1.0, 3.0, 1.0))
+        mesh.snap_within_box((1.0, 3.0, 1.0))
+        make_top_down_view(mesh, lower=start, upper=goal, metres_per_pixel=0.5, height=0.0)
+        index_border(mesh.surface).find_nearest_obstacle(start)
         mesh.island(start)
         mesh.shortest_path(start, goal)
 
