@@ -237,7 +237,7 @@ class PathFinder:
 
 def _trace(field: MeshField, start: Vec3, ends: tuple[Vec3, ...]) -> tuple[list[Vec3], int]:
     """The corners from start to end: the ends have the heights that were asked for."""
-    corners = field.path(start)
+    corners = field.path(field.mesh.snap_point(start) or start)
     first, last = corners[0], corners[-1]
     index = next(k for k, end in enumerate(ends) if field.mesh.snap_point(end) == last)
     return [(first[0], start[1], first[2]), *corners[1:-1], (last[0], ends[index][1], last[2])], index
