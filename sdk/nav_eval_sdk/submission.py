@@ -160,14 +160,12 @@ def open_archive(what: str) -> Iterator[Path]:
         check_archive(Path(what))
         yield Path(what)
         return
-    if Path(what).is_dir():
-        raise SdkError(
-            f"{what} is a folder. Build an image of it and submit that by its name; where agents run without Docker, "
-            f"`nav-eval-sdk pack {what} --out image.tar` makes an archive."
-        )
-    if what.endswith(ARCHIVE_SUFFIXES) or what.startswith((".", "/", "~")):
-        raise SdkError(f"There is no file {what}; write one with `docker save --output {Path(what).name} IMAGE`.")
     docker = shutil.which("docker") or shutil.which("podman")
+    is_path = what.endswith(ARCHIVE_SUFFIXES) or what.startswith((".", "/", "~"))
+    if Path(what).is_dir() and (is_path or docker is None):
+        raise SdkError(_describe_folder(what))
+    if is_path:
+        raise SdkError(f"There is no file {what}; write one with `docker save --output {Path(what).name} IMAGE`.")
     if docker is None:
         raise SdkError(
             f"{what!r} is no file here, so it must be an image, and there is no docker or podman to save it with: "
@@ -179,9 +177,18 @@ def open_archive(what: str) -> Iterator[Path]:
         done = subprocess.run(  # noqa: S603
             [docker, "save", "--output", str(archive), what], capture_output=True, text=True, check=False
         )
+        if done.returncode and Path(what).is_dir():  # a project and its image often have the same name
+            raise SdkError(_describe_folder(what))
         if done.returncode:
             raise SdkError(f"docker cannot save {what!r}: {done.stderr.strip()[-500:]}")
         yield archive
+
+
+def _describe_folder(what: str) -> str:
+    return (
+        f"{what} is a folder. Build an image of it and submit that by its name; where agents run without Docker, "
+        f"`nav-eval-sdk pack {what} --out image.tar` makes an archive."
+    )
 
 
 ARCHIVE_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.xz", ".zip")

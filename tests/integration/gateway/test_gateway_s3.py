@@ -37,7 +37,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     settings = gateway_settings(tmp_path)
     settings = replace(settings, store=replace(settings.store, blobs="s3://blobs/nav-eval"))
     with serving(settings) as server:
-        Challenge(server.database, competition_config(GENEROUS))
+        Challenge(server.database, competition_config({**GENEROUS, "visibility": {"preset": "practice"}}))
         yield server
     s3fs.S3FileSystem.clear_instance_cache()
     moto.stop()

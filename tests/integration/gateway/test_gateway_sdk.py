@@ -11,10 +11,12 @@ import pytest
 from nav_eval.records.results import Cause
 from nav_eval_sdk import cli, http_client
 from nav_eval_sdk.client import ChallengeClient
+from nav_eval_sdk.errors import SdkError
 from nav_eval_sdk.http_client import ServerError
 from nav_eval_sdk.submission import format_verdict, submit, watch
 from nav_eval_store import blob_keys
 from nav_eval_store.work import jobs
+from support.archives import File, tar
 from support.challenge import Challenge
 from support.gateway import Server
 
@@ -24,7 +26,7 @@ pytestmark = pytest.mark.integration
 @pytest.fixture
 def archive(tmp_path: Path) -> Path:
     file = tmp_path / "agent.tar"
-    file.write_bytes(os.urandom(20_000_000))
+    file.write_bytes(tar([File("manifest.json", b"[]"), File("layer.tar", os.urandom(20_000_000))]))
     return file
 
 
@@ -68,7 +70,8 @@ def test_submit_watch_logs(gateway: Server, cup: Challenge, token: str, archive:
 
     gateway.settings.store.open_blobs().put(blob_keys.make_agent_log_key(number), "Läuft\n".encode())
     assert list(client.logs(submission.submission_id)) == ["Läuft"]
-    assert list(client.logs(submission.submission_id, episode="a")) == []
+    with pytest.raises(SdkError, match="leave out `episode`"):  # whoever does not see episodes sees no log of one
+        list(client.logs(submission.submission_id, episode="a"))
 
 
 @pytest.mark.usefixtures("home")
@@ -85,7 +88,7 @@ def test_the_commands(gateway: Server, cup: Challenge, token: str, archive: Path
     lease = cup.claim_of(UUID(submission))
     cup.do(lambda session: jobs.fail_job(session, lease, Cause.IMAGE_INVALID, "two images"))
     assert run("watch", submission) == 1
-    assert "failed: image_invalid: two images: Build for linux/amd64" in capsys.readouterr().out
+    assert "failed: image_invalid: two images. Build for linux/amd64" in capsys.readouterr().out
     assert run("logs", submission) == 0
     assert run("leaderboard", "cup", "dev") == 0
     assert capsys.readouterr().out.startswith("rank")

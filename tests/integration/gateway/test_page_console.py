@@ -55,6 +55,7 @@ SHOWN = {
     "GET /competitions/{competition}/audit": f"{CONSOLE}/audit",
     "GET /competitions/{competition}/teams": CONSOLE,
     "GET /competitions/{competition}/export": CONSOLE,
+    "GET /competitions/{competition}/refunds": CONSOLE,
     f"GET {HOOKS}": f"{CONSOLE}/webhooks",
     f"GET {HOOKS}/{{webhook_id}}/deliveries": f"{CONSOLE}/webhooks",
 }

@@ -128,6 +128,7 @@ API: dict[tuple[str, str], tuple[int, ...]] = {
     ("GET", f"{C}/webhooks/{{webhook_id}}/deliveries"): ORGANISER,
     # organising
     ("GET", f"{C}/export"): ORGANISER,
+    ("GET", f"{C}/refunds"): ORGANISER,
     ("GET", f"{C}/audit"): ORGANISER,
     ("GET", f"{V}/audit"): ORGANISER,
     ("GET", f"{V}/queue"): ORGANISER,

@@ -7,9 +7,9 @@ import json
 import sys
 
 import numpy as np
+from habitat.tasks.nav.shortest_path_follower import ShortestPathFollower
 
 import habitat
-from habitat.tasks.nav.shortest_path_follower import ShortestPathFollower
 
 NAMES = ("stop", "move_forward", "turn_left", "turn_right", "look_up", "look_down")
 CONFIGS = {
