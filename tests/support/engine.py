@@ -43,6 +43,7 @@ class DockerEngine:
 
     def __init__(self, data: Path, *, options: Sequence[str] = ()) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="nve-"))  # short: a socket's path has 107 characters at most
+        self.folder.chmod(0o755)  # like /var/run: workers in containers are not root, and find the socket by its folder
         self.socket = self.folder / "docker.sock"
         self.url = f"unix://{self.socket}"
         self.data = data
