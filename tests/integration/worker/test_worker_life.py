@@ -126,10 +126,11 @@ def test_an_agent_that_fails_now_and_then_loses_those_episodes_only(
     stack.run_once()
     stack.completed(submission)
     results = stack.episodes(submission)
-    assert [result.get("cause") for result in results.values()] == [None, cause, None, cause]
-    assert words in results["b"]["detail"]
-    assert results["b"]["num_steps"] == 3
-    assert results["c"]["metrics"] == reference["by_episode"]["c"]["metrics"]
+    failed = {episode: result for episode, result in results.items() if "cause" in result}  # in an order that is drawn
+    assert [(result["cause"], result["num_steps"]) for result in failed.values()] == [(cause, 3)] * 2
+    assert all(words in result["detail"] for result in failed.values())
+    for episode in results.keys() - failed.keys():
+        assert results[episode]["metrics"] == reference["by_episode"][episode]["metrics"]
 
 
 def test_a_message_is_done_at_once_and_ten_of_them_mean_the_same(make_stack) -> None:

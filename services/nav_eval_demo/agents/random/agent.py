@@ -12,9 +12,8 @@ class Random(Agent):
         self._baseline = RandomAgent()
 
     def reset(self, episode: Episode) -> None:
-        # ids differ in every run; what is said does not
         told = Instruction(text=episode.instruction)
-        self._baseline.reset(PublicEpisode(episode_id=episode.instruction, instruction=told))
+        self._baseline.reset(PublicEpisode(episode_id=episode.episode_id, instruction=told))
 
     def act(self, observation: Observation) -> Answer:
         return self._baseline.act(observation)
