@@ -14,6 +14,10 @@ prune() {
     # Tests and stubs of libraries are a fifth of their size; zstandard comes twice.
     find "$target" -depth \( -name tests -o -name __pycache__ \) -type d -exec rm -rf {} +
     find "$target" \( -name '*.pyi' -o -path '*/zstandard/_cffi.*' \) -delete
+    # What builds extensions: nobody does in an image.
+    for builds in numpy/distutils lxml/includes lxml/isoschematron; do
+        rm -rf "$target"/lib/python3*/site-packages/$builds
+    done
     # Of Amazon's three hundred services we speak to S3, and to those that give out keys for it: 24 MB.
     for data in "$target"/lib/python3*/site-packages/botocore/data; do
         [ ! -d "$data" ] || find "$data" -mindepth 1 -maxdepth 1 -type d \
