@@ -110,6 +110,8 @@ def test_every_command(page: Path, reader: dict[str, str], room_data: Path, desk
     for block in blocks_of(page):
         if block.reason is not None:
             continue
+        where_it_is = f"{page.name}, line {block.line}"
+        assert "pip install" not in block.script, f"{where_it_is}: it would change the packages of these tests"
         script = changed(block.script)
         code, output = typed(
             f"{script}\npwd > {shlex.quote(str(desk / '.where'))}\n",

@@ -224,6 +224,7 @@ def test_the_command_lists_and_writes(
     monkeypatch.setenv("NAV_EVAL_CACHE", str(cache))
     run = tmp_path / "run"
     evaluate(room_benchmark("demo_lh_vln", "evaluation.max_steps=12"), "baseline:oracle", run, cache)
+    monkeypatch.chdir(tmp_path)  # the first page is written where one is
     listed = CliRunner().invoke(app, ["replay", str(run)])
     assert listed.exit_code == 0
     assert all(f" {name} " in listed.output for name in "abcd")
