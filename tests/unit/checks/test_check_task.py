@@ -17,9 +17,14 @@ EPISODE = Episode(
         start=Pose((0.0, 0.0, 0.0)),
         goals=GOALS,
         subtasks=tuple(Subtask(target=f"t{i}", goals=(goal,)) for i, goal in enumerate(GOALS)),
+        info={"question": "How many chairs are there?", "answers": ["two"]},
     ),
 )
-METRICS = {"lh_vln": ("isr", "csr", "tar", "steps"), "localization": ("acc@0.5m", "acc@30deg")}
+METRICS = {
+    "lh_vln": ("isr", "csr", "tar", "steps"),
+    "localization": ("acc@0.5m", "acc@30deg"),
+    "sqa3d_qa": ("exact_match",),
+}
 
 
 def make_rules(task: str = "vln") -> TaskRules:

@@ -276,4 +276,4 @@ def test_our_lists_of_names_are_those_of_the_registries() -> None:
     assert set(METRICS.names()) <= known.metrics
     assert set(METRICS.names()) == config_model.NAVIGATION_METRICS
     assert set(DATASETS.names()) | {"speaker_change"} == known.formats
-    assert set(SIMULATORS.names()) == known.backends
+    assert set(SIMULATORS.names()) - {"habitat"} == known.backends  # nav-eval-habitat, where it is installed, adds one
