@@ -99,7 +99,8 @@ def make_top_down_view(
     """What Habitat shows of a mesh between two corners, at one height."""
     if metres_per_pixel <= 0.0:
         raise NavigationMeshError(f"A pixel of {metres_per_pixel} m shows nothing; give a positive size.")
-    columns, rows = (int(abs(upper[axis] - lower[axis]) / metres_per_pixel) for axis in (0, 2))
+    pixel = np.float32(metres_per_pixel)  # Habitat counts in single precision: 6.1 m are 61 pixels of 0.1 m, not 60
+    columns, rows = (int(abs(np.float32(upper[axis]) - np.float32(lower[axis])) / pixel) for axis in (0, 2))
     if columns * rows > MOST_PIXELS:
         raise NavigationMeshError(f"A view of {columns} × {rows} pixels is too large; make pixels larger.")
     islands = np.full((rows, columns), NO_ISLAND, dtype=np.int32)
