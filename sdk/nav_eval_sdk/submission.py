@@ -45,9 +45,9 @@ class ProgressBar:
             self._out.flush()
 
     def _write_line(self, done: float, note: str) -> None:
-        """Into a file: a line for every tenth, without a bar."""
+        """Into a file: a line for every tenth, without a bar; nothing for what is done at once."""
         tenth = int(10 * done / self._total) if self._total else 10
-        if tenth > self._tenth:
+        if tenth > self._tenth and self._total >= 1:
             self._tenth = tenth
             amount = f"{done:,.0f} of {self._total:,.0f}{self._unit and ' ' + self._unit}"
             self._out.write(f"{self._title}: {amount}{note and ', ' + note}\n")
