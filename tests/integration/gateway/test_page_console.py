@@ -147,6 +147,7 @@ def prepared(console: Console, verb: str) -> None:
         if verb.endswith("/reinstate"):
             moderation.disqualify_team(session, row, actor=TEST, reason="x")
         phase.paused_at = phase.closed_at = phase.published_at = None
+        phase.closes_at = phase.config.closes
         if verb.endswith("/resume"):
             moderation.pause_phase(session, phase, actor=TEST, reason="x")
         if verb.endswith("/reopen"):
