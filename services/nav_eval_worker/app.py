@@ -7,12 +7,14 @@ twice, late or not at all. No result is kept anywhere, and only JSON is read.
 Whatever starts this application as a worker, Celery's command line or ours, gets a `JobWorker` beside Celery's parts.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from celery import Celery, bootsteps
 from celery.signals import worker_shutting_down
+from celery.worker.request import Request
 
 from nav_eval.errors import ConfigError
 from nav_eval_store.submissions.lifecycle import JobKind
@@ -80,6 +82,18 @@ class JobWorkerStep(bootsteps.StartStopStep):
         self._worker.context.stopping.set()
 
 
+class ForgetfulChannelStep(bootsteps.StartStopStep):
+    """Puts no message back into the queue when a connection is lost: the database has the job sent again.
+
+    kombu would try to, over the connection that it has just closed, and the `AttributeError` would end the worker.
+    """
+
+    requires = ("celery.worker.consumer.connection:Connection",)
+
+    def start(self, consumer: Any) -> None:  # noqa: ANN401
+        consumer.connection.default_channel.do_restore = False
+
+
 class WorkerApp(Celery):
     """Celery, and the worker that its tasks are done by."""
 
@@ -104,6 +118,18 @@ class WorkerApp(Celery):
 app = WorkerApp("nav_eval_worker", set_as_current=False)
 app.add_defaults(configure)
 app.steps["worker"].add(JobWorkerStep)
+app.steps["consumer"].add(ForgetfulChannelStep)
+
+
+class JobRequest(Request):
+    """A message whose connection may be gone when its job is done.
+
+    Redis was restarted meanwhile, say: kombu closed the channel, and acknowledging on it raises an `AttributeError`,
+    which Celery takes for a bug and ends the worker. The message is lost then, and nobody needs it any more.
+    """
+
+    def __init__(self, message: Any, *, connection_errors: Sequence[type[Exception]] = (), **options: Any) -> None:  # noqa: ANN401
+        super().__init__(message, connection_errors=(*connection_errors, AttributeError), **options)
 
 
 def _add_task(kind: JobKind) -> None:
@@ -115,7 +141,7 @@ def _add_task(kind: JobKind) -> None:
         app.worker.run_dispatched(UUID(job_id), JobQueue(queue) if queue in list(JobQueue) else default)
 
     run.__doc__ = f"Do the {kind} job JOB_ID of the submission SUBMISSION_ID."
-    app.task(name=make_task_name(kind), bind=True)(run)
+    app.task(name=make_task_name(kind), bind=True, Request=JobRequest)(run)
 
 
 for _kind in JobKind:

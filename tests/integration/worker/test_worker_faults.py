@@ -92,6 +92,20 @@ def test_messages_that_were_lost_with_redis_are_sent_again(make_stack, redis_ser
         assert stack.wait(submission).cause is Cause.IMAGE_INVALID
 
 
+def test_a_job_that_outlives_its_connection_to_redis_leaves_the_worker_standing(make_stack, redis_server) -> None:
+    """Its message is acknowledged on a channel that was closed meanwhile."""
+    stack: Stack = make_stack()
+    team = stack.team("ada")
+    with stack.worker("w1", "--beat", NAV_EVAL_WORKER_LOOK="3600") as worker:
+        stack.wait_until(lambda: len(stack.read(workers.list_alive_workers)) == 1)
+        submission = stack.submit(team, SLOW)
+        wait_for_episodes(stack, submission, 1)
+        redis_server.restart(lose=True)
+        stack.completed(submission)
+        assert stack.wait(stack.submit(team, b"no image")).cause is Cause.IMAGE_INVALID
+        assert worker.poll() is None
+
+
 def test_a_crash_of_postgres_costs_nothing(make_stack, postgres_server, reference) -> None:
     stack: Stack = make_stack()
     submission = stack.submit(stack.team("ada"), SLOW)

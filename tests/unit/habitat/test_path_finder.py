@@ -102,7 +102,8 @@ def test_a_top_down_view_is_sampled_at_lower_corners(finder):
     lower, upper = finder.get_bounds()
     height = finder.get_random_navigable_point()[1]
     view = finder.get_topdown_view(0.1, height)
-    assert view.shape == (int((upper[2] - lower[2]) / 0.1), int((upper[0] - lower[0]) / 0.1))
+    extent = (np.asarray(upper, np.float32) - np.asarray(lower, np.float32)) / np.float32(0.1)
+    assert view.shape == (int(extent[2]), int(extent[0]))  # in single precision, as Habitat counts
     for row, column in ((3, 7), (10, 20), (view.shape[0] // 2, view.shape[1] // 2)):
         corner = [lower[0] + 0.1 * column, height, lower[2] + 0.1 * row]
         assert view[row, column] == finder.is_navigable(corner)
