@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nav_eval.agents.client import AgentClient, ClientSettings, EpisodeSession
+from nav_eval.agents.messages import TaskInterface
 from nav_eval.agents.process_client import ProcessAgentClient
 from nav_eval.config import BenchmarkConfig, load_benchmark
 from nav_eval.dataset.episode import Episode, Goal, Instruction, PrivateEpisode, PublicEpisode, Subtask
@@ -81,9 +82,9 @@ def _with_pictures(benchmark: BenchmarkConfig, root: Path) -> dict[str, object]:
 class _Copying(ProcessAgentClient):
     """Offers the renderer no memory, so that every picture is copied into the agent's."""
 
-    def open_episode(self, episode: PublicEpisode) -> EpisodeSession:
-        session = super().open_episode(episode)
-        session.buffers = dict  # type: ignore[method-assign, assignment]
+    def open_episode(self, episode: PublicEpisode, *, task: TaskInterface | None = None) -> EpisodeSession:
+        session = super().open_episode(episode, task=task)
+        session.buffers = dict  # type: ignore[method-assign]
         return session
 
 
