@@ -18,7 +18,7 @@ keep() { # NAME VALUE: readable inside containers, whose users are not this one;
 }
 drawn() { od -An -N 32 -tx1 /dev/urandom | tr -d ' \n'; }
 
-for name in postgres_password redis_password secret_key metrics_token grafana_password; do
+for name in postgres_password redis_password secret_key encryption_keys metrics_token grafana_password; do
     keep "$name" "$(drawn)"
 done
 keep database_url "postgresql://nav_eval:$(<"$folder/postgres_password")@postgres:5432/nav_eval"

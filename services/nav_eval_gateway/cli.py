@@ -22,6 +22,7 @@ from nav_eval_store.audit import make_system_actor
 from nav_eval_store.database import Database
 from nav_eval_store.errors import NameInUse, OperatorError
 from nav_eval_store.migrations import runner
+from nav_eval_store.notifications import webhook_secrets
 from nav_eval_store.people import accounts
 from nav_eval_store.people.accounts import ALL_SCOPES
 from nav_eval_store.settings import StoreSettings
@@ -99,6 +100,8 @@ def _prepare_store() -> None:
     database = StoreSettings.from_environment().open_database()
     try:
         token_file = prepare_database(database, home)
+        with database.read() as session:
+            webhook_secrets.check_keys(session)
     except SQLAlchemyError as error:
         raise OperatorError(
             f"The database cannot be used: {_format_database_error(error)}. `nav-eval doctor` says what to do."

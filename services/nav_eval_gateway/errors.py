@@ -120,6 +120,8 @@ STATUS: Mapping[type[NavEvalError], int] = {
     store.UploadBusy: 423,
     store.DigestMismatch: 422,
     store.SchemaOutdated: 503,
+    store.KeyMissing: 503,
+    store.SecretDamaged: 503,
     store.StoreError: 422,
     NotSignedIn: 401,
     ScopeMissing: 403,

@@ -28,6 +28,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from nav_eval_gateway.proxies import Network, ProxyTrust, parse_networks
+from nav_eval_store.encryption import make_secret_file
 from nav_eval_store.errors import OperatorError
 from nav_eval_store.settings import StoreSettings, read_flag, read_variable
 from nav_eval_store.work.broker import Broker
@@ -91,7 +92,8 @@ class GatewaySettings:
         return cls(
             store=StoreSettings.from_environment(variables),
             broker=Broker.from_environment(variables),
-            secret_key=read_variable(variables, "NAV_EVAL_SECRET_KEY") or load_secret(home / "secret-key"),
+            secret_key=read_variable(variables, "NAV_EVAL_SECRET_KEY")
+            or make_secret_file(home / "secret-key", secrets.token_urlsafe(48)),
             base_url=_parse_address(variables.get("NAV_EVAL_URL")),
             max_body=_parse_number(variables, "NAV_EVAL_MAX_BODY_KB", 1024) << 10,
             team_bytes=_parse_number(variables, "NAV_EVAL_TEAM_GB", 200) * 1_000_000_000 or None,
@@ -106,18 +108,6 @@ class GatewaySettings:
             metrics_token=read_variable(variables, "NAV_EVAL_METRICS_TOKEN") or None,
             allow_private_webhooks=read_flag(variables, "NAV_EVAL_ALLOW_PRIVATE_WEBHOOKS"),
         )
-
-
-def load_secret(file: Path) -> str:
-    """The secret in the file, which only we can read; made when there is none."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return file.read_text().strip()
-    with os.fdopen(descriptor, "w") as stream:
-        stream.write(secrets.token_urlsafe(48))
-    return file.read_text().strip()
 
 
 def _parse_address(url: str | None) -> str | None:

@@ -7,6 +7,7 @@
 
 Rows are one moment of the database. Blobs are written before the rows that name them, so those that are copied
 afterwards are at least the ones that the rows need; one that is deleted while it is copied is named and left out.
+Secrets stay sealed as they are in the database; the manifest names the keys that open them, which are elsewhere.
 
 A restore looks at every byte before it writes one, then copies blobs, then all rows in one transaction: an installation
 has everything or no row at all. Whatever breaks off (a full disk) is completed by doing it again.
@@ -28,10 +29,11 @@ from sqlalchemy.exc import DBAPIError
 
 from nav_eval_store.blobs import BlobInfo, BlobStore
 from nav_eval_store.database import Database, Session
-from nav_eval_store.errors import BackupError, NotFound
+from nav_eval_store.errors import BackupError, KeyMissing, NotFound
 from nav_eval_store.migrations import runner
 from nav_eval_store.models import Base
 from nav_eval_store.models.base import UtcDateTime
+from nav_eval_store.notifications.webhook_secrets import list_key_ids
 
 T = TypeVar("T")
 FORMAT = "nav-eval/backup/1"
@@ -57,6 +59,7 @@ class BackupManifest(msgspec.Struct, frozen=True, kw_only=True):
     blob_bytes: int
     blob_list: str | None = None  #: sha256 of blobs.jsonl; None in backups of before, which had no such file
     vanished: list[str] = []  #: blobs that were deleted while they were copied
+    keys: list[str] = []  #: ids of the keys that its secrets are kept with
 
 
 class CopiedBlob(msgspec.Struct, frozen=True):
@@ -77,6 +80,7 @@ def write_backup(database: Database, blobs: BlobStore, folder: Path) -> BackupMa
         _begin_folder(folder)
         with database.snapshot() as session:
             tables = {table.name: _write_table(session, table, folder) for table in _list_tables()}
+            keys = list_key_ids(session)
         copied, vanished = _copy_blobs(blobs, BlobStore(folder / "blobs"))
         lines = b"".join(msgspec.json.encode(blob) + b"\n" for blob in copied)
         (folder / BLOB_LIST).write_bytes(lines)
@@ -88,6 +92,7 @@ def write_backup(database: Database, blobs: BlobStore, folder: Path) -> BackupMa
             blob_bytes=sum(blob.size for blob in copied),
             blob_list=hashlib.sha256(lines).hexdigest(),
             vanished=vanished,
+            keys=keys,
         )
         (folder / MANIFEST).write_bytes(msgspec.json.format(msgspec.json.encode(manifest)))
     except OSError as error:
@@ -133,9 +138,16 @@ def _hash_blob(blobs: BlobStore, key: str) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
-def restore_backup(database: Database, blobs: BlobStore, folder: Path) -> BackupManifest:
+def restore_backup(database: Database, blobs: BlobStore, folder: Path, *, without_keys: bool = False) -> BackupManifest:
     """Read a backup into a database without rows; all of it, or no row."""
     manifest, source = _read_manifest(folder), BlobStore(folder / "blobs")
+    missing = [key for key in manifest.keys if key not in database.keyring.read_keys()]
+    if missing and not without_keys:
+        raise KeyMissing(
+            f"The backup's secrets are kept with the key {', '.join(missing)}, which is not here. Give this "
+            "installation the keys of the one that wrote it (NAV_EVAL_ENCRYPTION_KEYS, or its home's encryption-keys); "
+            "`--without-keys` restores without them, and webhooks must then be made anew."
+        )
     listed = _read_blob_list(folder, manifest, source)
     runner.upgrade(database)
     with database.read() as session:

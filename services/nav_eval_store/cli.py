@@ -21,6 +21,7 @@ from nav_eval_store.database import Database, Session
 from nav_eval_store.errors import NotFound
 from nav_eval_store.migrations import runner
 from nav_eval_store.models import Job, Submission
+from nav_eval_store.notifications import webhook_secrets
 from nav_eval_store.people import accounts
 from nav_eval_store.people.accounts import ALL_SCOPES, Scope
 from nav_eval_store.settings import StoreSettings
@@ -121,6 +122,8 @@ def backup_(folder: Path) -> None:
         manifest = backups.write_backup(database, settings.open_blobs(), folder)
     rows = sum(table.rows for table in manifest.tables.values())
     typer.echo(f"{rows:,} rows and {manifest.blobs:,} blobs ({manifest.blob_bytes:,} bytes) are in {folder}.")
+    if manifest.keys:
+        typer.echo(f"Its secrets open with the key {', '.join(manifest.keys)} only: keep that somewhere else.")
     if manifest.vanished:
         typer.echo(
             f"{len(manifest.vanished):,} blobs were deleted meanwhile, {manifest.vanished[0]} the first of them."
@@ -128,13 +131,26 @@ def backup_(folder: Path) -> None:
 
 
 @admin.command()
-def restore(folder: Path) -> None:
+def restore(
+    folder: Path,
+    without_keys: Annotated[
+        bool, typer.Option(help="Also where the keys of its secrets are lost; webhooks must be made anew.")
+    ] = False,
+) -> None:
     """Read FOLDER into an installation that is empty."""
     settings = StoreSettings.from_environment()
     with _open_database() as database:
-        manifest = backups.restore_backup(database, settings.open_blobs(), folder)
+        manifest = backups.restore_backup(database, settings.open_blobs(), folder, without_keys=without_keys)
     rows = sum(table.rows for table in manifest.tables.values())
     typer.echo(f"{rows:,} rows and {manifest.blobs:,} blobs of {manifest.created_at:%Y-%m-%d %H:%M} UTC are back.")
+
+
+@admin.command()
+def reseal() -> None:
+    """Keep every secret with the first of the keys; afterwards the others are not needed any more."""
+    with _begin_session() as session:
+        count = webhook_secrets.renew_seals(session)
+    typer.echo(f"{count:,} secrets are kept with the first key now; backups of before still need the others.")
 
 
 @admin.command()

@@ -32,6 +32,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 from sqlalchemy.orm import InstrumentedAttribute
 from sqlalchemy.orm import Session as OrmSession
 
+from nav_eval_store.encryption import Keyring
 from nav_eval_store.errors import OperatorError, StoreError
 from nav_eval_store.models.base import clean_json
 
@@ -115,11 +116,18 @@ RETRYABLE = frozenset({"40001", "40P01"})
 
 
 class Session(OrmSession):
-    """A session that knows what time it is; every query and command of the store takes one."""
+    """A session that knows what time it is, and the keys; every query and command of the store takes one."""
 
-    def __init__(self, *arguments: Any, clock: Clock | None = None, **options: Any) -> None:  # noqa: ANN401
+    def __init__(
+        self,
+        *arguments: Any,  # noqa: ANN401
+        clock: Clock | None = None,
+        keyring: Keyring | None = None,
+        **options: Any,  # noqa: ANN401
+    ) -> None:
         super().__init__(*arguments, **options)
         self.clock = clock or SystemClock()
+        self.keyring = keyring or Keyring()
 
     def now(self) -> datetime:
         return self.clock.now()
@@ -136,8 +144,11 @@ class Session(OrmSession):
 class Database:
     """Where rows are kept. Opening one connects to nothing; the first transaction does."""
 
-    def __init__(self, url: str | URL, *, clock: Clock | None = None, pool_size: int = 10) -> None:
+    def __init__(
+        self, url: str | URL, *, clock: Clock | None = None, keyring: Keyring | None = None, pool_size: int = 10
+    ) -> None:
         self.url = normalize_url(url)
+        self.keyring = keyring or Keyring()
         self.engine = _make_engine(self.url, pool_size)
         self.clock: Clock = clock or (SystemClock() if self.is_sqlite else ServerClock(self.engine))
         self._writing = self.engine.execution_options(nav_eval_begin="BEGIN IMMEDIATE")
@@ -189,7 +200,7 @@ class Database:
         self.engine.dispose(close=not forked)
 
     def _session(self, engine: Engine) -> Session:
-        return Session(engine, clock=self.clock, expire_on_commit=False)
+        return Session(engine, clock=self.clock, keyring=self.keyring, expire_on_commit=False)
 
 
 def is_transient(error: DBAPIError) -> bool:

@@ -106,5 +106,13 @@ class BackupError(OperatorError):
     """A backup cannot be written or read; the message names the file."""
 
 
+class KeyMissing(OperatorError):
+    """The key that secrets are kept with is not here; the message names it."""
+
+
+class SecretDamaged(OperatorError):
+    """A secret cannot be opened although its key is here; the message says whose it is."""
+
+
 class SchemaOutdated(OperatorError):
     """The database has another version than this program; run `nav-eval admin migrate`."""

@@ -12,6 +12,7 @@ from nav_eval_store.audit import make_system_actor, make_user_actor
 from nav_eval_store.boards import scores
 from nav_eval_store.competitions import configuration
 from nav_eval_store.database import Database, Session
+from nav_eval_store.encryption import Keyring
 from nav_eval_store.models import Competition, Phase, Submission, Team, User
 from nav_eval_store.people import accounts, teams
 from nav_eval_store.submissions import creation, queries
@@ -22,6 +23,7 @@ from nav_eval_store.work.leases import Lease
 
 T = TypeVar("T")
 TEST = make_system_actor("test")
+KEYRING = Keyring(keys="7e57" * 16)
 EPISODES = ("a", "b", "c", "d")
 METRICS = {"tar": 0.5, "isr": 0.5, "csr": 0.5, "cgt": 0.5, "ne": 2.0}
 

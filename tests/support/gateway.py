@@ -24,7 +24,7 @@ from nav_eval_store.people import accounts
 from nav_eval_store.people.accounts import ALL_SCOPES, Scope
 from nav_eval_store.settings import StoreSettings
 from nav_eval_store.work.broker import Broker
-from support.challenge import TEST
+from support.challenge import KEYRING, TEST
 
 API = "/api/v1"
 PASSWORD = "correct horse battery"
@@ -32,7 +32,8 @@ PASSWORD = "correct horse battery"
 
 def gateway_settings(folder: Path, *, database: str | None = None, **changes: Any) -> GatewaySettings:
     """Settings of a gateway whose files are in `folder`; the database is migrated."""
-    store = StoreSettings(database=database or f"sqlite:///{folder / 'store.db'}", blobs=str(folder / "blobs"))
+    url = database or f"sqlite:///{folder / 'store.db'}"
+    store = StoreSettings(database=url, blobs=str(folder / "blobs"), keyring=KEYRING)
     opened = store.open_database()
     runner.upgrade(opened)
     opened.dispose()
@@ -124,6 +125,7 @@ class ServerProcess:
             "NAV_EVAL_BLOBS": self.settings.store.blobs,
             "NAV_EVAL_BROKER": self.settings.broker.url,
             "NAV_EVAL_SECRET_KEY": self.settings.secret_key,
+            "NAV_EVAL_ENCRYPTION_KEYS": self.settings.store.keyring.keys or "",
             "NAV_EVAL_RATE_LIMIT": "0",
             "NAV_EVAL_LOGIN_RATE_LIMIT": "0",
             "PATH": "/usr/bin:/bin",

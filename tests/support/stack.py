@@ -26,7 +26,7 @@ from nav_eval_store.people import accounts, teams
 from nav_eval_store.submissions import creation, queries
 from nav_eval_store.submissions.lifecycle import SubmissionState
 from nav_eval_store.uploads import records
-from support.challenge import TEST, competition_config
+from support.challenge import KEYRING, TEST, competition_config
 from support.worker import image_archive
 
 T = TypeVar("T")
@@ -49,11 +49,12 @@ class Stack:
             "NAV_EVAL_DATABASE": database,
             "NAV_EVAL_BLOBS": str(folder / "blobs"),
             "NAV_EVAL_BROKER": broker or f"filesystem://{folder / 'broker'}",
+            "NAV_EVAL_ENCRYPTION_KEYS": KEYRING.keys or "",
             "NAV_EVAL_RUNTIME": "process",
             "NAV_EVAL_WORKER_GRACE": "2",
             "NAV_EVAL_FILMS": "0",  # drawing takes longer than all else
         }
-        self.database = Database(database)
+        self.database = Database(database, keyring=KEYRING)
         self.blobs = BlobStore(folder / "blobs")
         self.workers: list[subprocess.Popen[bytes]] = []
         runner.upgrade(self.database)

@@ -17,6 +17,7 @@ from nav_eval_store.database import Session
 from nav_eval_store.errors import NotAllowed, StoreError
 from nav_eval_store.models import Competition, Team
 from nav_eval_store.notifications import webhooks
+from nav_eval_store.notifications.webhook_secrets import open_secret
 from nav_eval_store.people import teams
 
 router = APIRouter(tags=["webhooks"], responses=describe_problems(401, 403, 404))
@@ -125,7 +126,8 @@ async def _create(
         if is_mail:
             _refuse_foreign_mail(session, owner, caller, wanted.url)
         kinds = [kind.value for kind in wanted.kinds]
-        return IssuedWebhook.from_row(webhooks.add_webhook(session, owner, wanted.url, actor=caller.actor, kinds=kinds))
+        hook = webhooks.add_webhook(session, owner, wanted.url, actor=caller.actor, kinds=kinds)
+        return IssuedWebhook.from_row(hook, secret=open_secret(session.keyring, hook.id, hook.secret))
 
     def refuse_strangers() -> None:
         with parts.database.read() as session:

@@ -4,6 +4,7 @@ Several programs may start at once against one database; the first to get the lo
 others then find nothing to do.
 """
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,9 +17,11 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
 from nav_eval_store.database import Database
+from nav_eval_store.encryption import Keyring
 from nav_eval_store.errors import SchemaOutdated
 from nav_eval_store.models import Base
 
+log = logging.getLogger(__name__)
 SCRIPTS = Path(__file__).parent
 LOCK = 0x6E61765F6576616C
 """Postgres' advisory lock of whoever migrates."""
@@ -28,14 +31,18 @@ def upgrade(database: Database, revision: str = "head") -> str | None:
     """Migrate, and say which version the database has now."""
     with _lock_database(database) as connection:
         _refuse_unknown(_read_revision(connection))
-        command.upgrade(_make_config(connection), revision)
-        return _read_revision(connection)
+        config = _make_config(connection, database.keyring)
+        command.upgrade(config, revision)
+        after = _read_revision(connection)
+    if config.attributes.get("replaced"):
+        _forget_old_pages(database)
+    return after
 
 
 def downgrade(database: Database, revision: str) -> str | None:
     """Go back to an earlier version; what only the newer one keeps is lost."""
     with _lock_database(database) as connection:
-        command.downgrade(_make_config(connection), revision)
+        command.downgrade(_make_config(connection, database.keyring), revision)
         return _read_revision(connection)
 
 
@@ -82,6 +89,21 @@ def _refuse_unknown(revision: str | None) -> None:
         )
 
 
+def _forget_old_pages(database: Database) -> None:
+    """What a migration replaced stays in free pages and in the log until they are written anew: do that now."""
+    statements = ("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)") if database.is_sqlite else ("VACUUM FULL webhooks",)
+    connection = database.engine.raw_connection()
+    try:
+        if not database.is_sqlite:
+            connection.dbapi_connection.autocommit = True  # type: ignore[union-attr]
+        for statement in statements:
+            connection.cursor().execute(statement)
+    except database.engine.dialect.loaded_dbapi.Error as error:
+        log.warning("The tables are migrated, but what was there before may still be read: %s; run VACUUM.", error)
+    finally:
+        connection.invalidate()
+
+
 @contextmanager
 def _lock_database(database: Database) -> Iterator[Connection]:
     with database.engine.execution_options(nav_eval_begin="BEGIN EXCLUSIVE").begin() as connection:
@@ -90,10 +112,11 @@ def _lock_database(database: Database) -> Iterator[Connection]:
         yield connection
 
 
-def _make_config(connection: Connection) -> Config:
+def _make_config(connection: Connection, keyring: Keyring) -> Config:
     config = Config()
     config.set_main_option("script_location", str(SCRIPTS))
     config.attributes["connection"] = connection
+    config.attributes["keyring"] = keyring
     return config
 
 

@@ -20,11 +20,12 @@ import os
 import smtplib
 import ssl
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from email.utils import format_datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 from uuid import UUID
@@ -32,9 +33,11 @@ from uuid import UUID
 import msgspec
 
 from nav_eval_store.database import Database, Session
+from nav_eval_store.encryption import Keyring
 from nav_eval_store.errors import OperatorError
 from nav_eval_store.models import Competition, Submission
 from nav_eval_store.notifications import webhooks
+from nav_eval_store.notifications.webhook_secrets import open_secret
 from nav_eval_store.settings import read_flag, read_variable
 
 if TYPE_CHECKING:
@@ -123,6 +126,7 @@ class PendingDelivery(NamedTuple):
     id: UUID
     url: str
     secret: str
+    """Sealed, as it is kept."""
     body: dict[str, Any]
     about: str
     """What it is about, for the subject of an e-mail."""
@@ -146,7 +150,12 @@ LOOK_SECONDS = 1.0
 
 
 def deliver(database: Database, settings: DeliverySettings, *, limit: int = PLACES) -> int:
-    """Send what is due until nothing is; how many there were. Call it every few seconds: a beat does."""
+    """Send what is due until nothing is; how many there were. Call it every few seconds: a beat does.
+
+    A worker without keys (on a host that joined from outside) sends nothing: it leaves that to those who can sign.
+    """
+    if not database.keyring.read_keys():
+        return 0
     with database.read() as session:
         if not webhooks.has_due(session):
             return 0
@@ -192,7 +201,7 @@ class Delivering:
         )
 
     async def _send(self, parcel: "PendingDelivery", client: "AsyncClient") -> None:
-        outcome = await _send(parcel, client, self._settings, self._database.clock.now())
+        outcome = await _send(parcel, client, self._settings, self._database)
         await asyncio.to_thread(self._database.run, lambda session: _record_outcome(session, parcel, outcome))
 
 
@@ -223,14 +232,19 @@ def _describe(session: Session, body: Mapping[str, Any]) -> str:
 
 
 async def _send(
-    parcel: PendingDelivery, client: "AsyncClient", settings: DeliverySettings, now: datetime
+    parcel: PendingDelivery, client: "AsyncClient", settings: DeliverySettings, database: Database
 ) -> DeliveryOutcome:
     """Whatever happens on the way is an outcome."""
+    now = database.clock.now()
     try:
         async with asyncio.timeout(SECONDS):
             if parcel.url.startswith("mailto:"):
                 return await asyncio.to_thread(_send_mail, parcel, settings.smtp, now)
-            return await _post(parcel, client, allow_private=settings.allow_private, now=now)
+            sign = partial(_sign, database.keyring, parcel, now=now)
+            return await _post(parcel, client, allow_private=settings.allow_private, sign=sign)
+    except OperatorError as error:  # ours: the receiver's owner reads outcomes
+        log.error("delivery %s: %s", parcel.id, error)
+        return DeliveryOutcome(None, "This installation cannot send just now; its organisers have to look at it.")
     except TimeoutError:
         return DeliveryOutcome(None, f"no answer within {SECONDS:g} s")
     except Exception as error:  # noqa: BLE001  whatever a receiver, a name server or a library comes up with
@@ -238,7 +252,7 @@ async def _send(
 
 
 async def _post(
-    parcel: PendingDelivery, client: "AsyncClient", *, allow_private: bool, now: datetime
+    parcel: PendingDelivery, client: "AsyncClient", *, allow_private: bool, sign: Callable[[bytes], str]
 ) -> DeliveryOutcome:
     """To the number that was checked, under the name that was given."""
     number = await asyncio.to_thread(webhooks.resolve_target, parcel.url, allow_private=allow_private)
@@ -251,13 +265,17 @@ async def _post(
         "User-Agent": "nav-eval",
         "X-Nav-Eval-Delivery": str(parcel.id),
         "X-Nav-Eval-Event": str(parcel.body["kind"]),
-        SIGNATURE: sign_body(parcel.secret, body, now),
+        SIGNATURE: sign(body),
     }
     pinned = parts._replace(netloc=f"{host}:{webhooks.get_port(parts)}", fragment="").geturl()
     extensions = {"sni_hostname": parts.hostname}
     async with client.stream("POST", pinned, content=body, headers=headers, extensions=extensions) as answer:
         status = answer.status_code  # and nothing more: what they say is not read
     return DeliveryOutcome(status, None if 200 <= status < 300 else f"the receiver answered {status}")
+
+
+def _sign(keyring: Keyring, parcel: PendingDelivery, body: bytes, *, now: datetime) -> str:
+    return sign_body(open_secret(keyring, parcel.webhook_id, parcel.secret), body, now)
 
 
 def _send_mail(parcel: PendingDelivery, smtp: SmtpSettings | None, now: datetime) -> DeliveryOutcome:

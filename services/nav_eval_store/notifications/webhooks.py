@@ -18,7 +18,7 @@ from datetime import timedelta
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult, urlsplit
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 
@@ -27,6 +27,7 @@ from nav_eval_store.audit import Actor
 from nav_eval_store.database import Session
 from nav_eval_store.errors import NotFound, QuotaExceeded, StoreError
 from nav_eval_store.models import Competition, Delivery, OutboxEvent, Team, Webhook
+from nav_eval_store.notifications.webhook_secrets import seal_secret
 
 SENDING = timedelta(minutes=2)
 """How long a sender may take before somebody else tries."""
@@ -51,11 +52,13 @@ def add_webhook(
     team = owner if isinstance(owner, Team) else None
     if len(list_webhooks(session, owner)) >= MOST_PER_TEAM:
         raise StoreError("There are {most} webhooks already; remove one first.", most=MOST_PER_TEAM)
+    hook_id = uuid4()
     hook = Webhook(
+        id=hook_id,
         competition_id=team.competition_id if team else owner.id,
         team_id=team.id if team else None,
         url=url,
-        secret=secrets.token_urlsafe(32),
+        secret=seal_secret(session.keyring, hook_id, secrets.token_urlsafe(32)),
         kinds=list(kinds),
         created_at=session.now(),
     )

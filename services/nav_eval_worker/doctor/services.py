@@ -13,6 +13,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from nav_eval.errors import NavEvalError
 from nav_eval_store.database import Clock, Database
 from nav_eval_store.migrations import runner
+from nav_eval_store.notifications import webhook_secrets
 from nav_eval_store.settings import StoreSettings
 from nav_eval_store.work import recovery, workers
 from nav_eval_worker.doctor.installation import Finding, Installation, Level, confirm, fail, note, warn
@@ -36,6 +37,7 @@ def check_database(here: Installation) -> Iterator[Finding]:
             yield confirm("database write", "a table, and undone")
             yield from _check_clock("database", here, _get_database_time(opened))
             yield from _check_workers(opened)
+            yield from _check_keys(opened)
     except SQLAlchemyError as error:
         yield fail("database", f"{where}: {_get_first_line(error)}", _advise_on_database(here, error))
     except NavEvalError as error:
@@ -52,7 +54,7 @@ def _hide_password(url: str) -> str:
 
 @contextmanager
 def _open_database(store: StoreSettings, clock: Clock) -> Iterator[Database]:
-    opened = Database(store.database, clock=clock, pool_size=1)
+    opened = Database(store.database, clock=clock, keyring=store.keyring, pool_size=1)
     try:
         yield opened
     finally:
@@ -99,6 +101,19 @@ def _check_workers(opened: Database) -> Iterator[Finding]:
     if overdue:
         found = f"{len(overdue)} submissions wait for somebody, {overdue[0][0]} first"
         yield warn("overdue", found, "A worker with --beat puts that right within seconds; is one at work?")
+
+
+def _check_keys(opened: Database) -> Iterator[Finding]:
+    """Whether what is kept sealed can be opened here."""
+    if runner.get_current_revision(opened) != runner.get_head_revision():
+        return
+    try:
+        with opened.read() as session:
+            webhook_secrets.check_keys(session)
+    except NavEvalError as error:
+        yield warn("encryption", str(error), "A host that only works needs no key: it sends no webhooks.")
+    else:
+        yield confirm("encryption", f"key {next(iter(opened.keyring.read_keys()))} opens all secrets")
 
 
 def _advise_on_database(here: Installation, error: SQLAlchemyError) -> str:

@@ -10,7 +10,7 @@ from sqlalchemy import text
 from nav_eval_store.database import Database, ManualClock
 from nav_eval_store.migrations import runner
 from nav_eval_store.models import Base
-from support.challenge import Challenge
+from support.challenge import KEYRING, Challenge
 from support.postgres import PostgresServer, postgres_server
 
 __all__ = ["postgres_server"]
@@ -54,7 +54,7 @@ def new_database(request: pytest.FixtureRequest, tmp_path: Path, clock: ManualCl
             url = f"sqlite:///{tmp_path / f'new_{len(opened)}.db'}"
         else:
             url = request.getfixturevalue("postgres_server").create_database()
-        opened.append(Database(url, clock=clock, pool_size=30))
+        opened.append(Database(url, clock=clock, keyring=KEYRING, pool_size=30))
         return opened[-1]
 
     yield make
@@ -71,7 +71,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path, clock: ManualClock)
     else:
         url = request.getfixturevalue("postgres_url")
         empty(url)
-    database = Database(url, clock=clock, pool_size=30)
+    database = Database(url, clock=clock, keyring=KEYRING, pool_size=30)
     yield database
     database.dispose()
 

@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from nav_eval_store.cli import admin, competition
+from nav_eval_store.encryption import Keyring
 from nav_eval_store.errors import DangerousChange, NotFound, SchemaOutdated
 from nav_eval_store.people import accounts
 from nav_eval_store.settings import StoreSettings
@@ -117,7 +118,8 @@ def test_a_dangerous_change_needs_to_be_allowed(home: Path, tmp_path: Path) -> N
 
 def test_where_things_are_kept() -> None:
     settings = StoreSettings.from_environment({"NAV_EVAL_HOME": "/srv/nav"})
-    assert settings == StoreSettings(database="sqlite:////srv/nav/nav-eval.db", blobs="/srv/nav/blobs")
+    own = Keyring(file=Path("/srv/nav/encryption-keys"))
+    assert settings == StoreSettings(database="sqlite:////srv/nav/nav-eval.db", blobs="/srv/nav/blobs", keyring=own)
     settings = StoreSettings.from_environment(
         {"NAV_EVAL_DATABASE": "postgresql://db/nav", "NAV_EVAL_BLOBS": "s3://b/x"}
     )

@@ -17,9 +17,10 @@ from nav_eval_store.migrations import runner
 from nav_eval_store.models import Delivery, Team
 from nav_eval_store.notifications import sender, webhooks
 from nav_eval_store.notifications.sender import DeliverySettings, SmtpSettings
+from nav_eval_store.notifications.webhook_secrets import open_secret
 from nav_eval_store.notifications.webhooks import ForbiddenAddress
 from nav_eval_store.submissions import creation
-from support.challenge import TEST, Challenge
+from support.challenge import KEYRING, TEST, Challenge
 
 pytestmark = pytest.mark.integration
 
@@ -149,7 +150,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def cup(tmp_path, clock: ManualClock) -> Iterator[Challenge]:
-    database = Database(f"sqlite:///{tmp_path / 'store.db'}", clock=clock)
+    database = Database(f"sqlite:///{tmp_path / 'store.db'}", clock=clock, keyring=KEYRING)
     runner.upgrade(database)
     yield Challenge(database)
     database.dispose()
@@ -159,7 +160,8 @@ def hooked(cup: Challenge, url: str) -> str:
     """A team with a webhook, and a submission that was just cancelled; the secret."""
     team = cup.team("Ants")
     with cup.database.begin() as session:
-        secret = webhooks.add_webhook(session, session.get_one(Team, team), url, actor=TEST).secret
+        hook = webhooks.add_webhook(session, session.get_one(Team, team), url, actor=TEST)
+        secret = open_secret(KEYRING, hook.id, hook.secret)
     submission = cup.start(team)
     with cup.database.begin() as session:
         creation.cancel_open_submission(session, submission, actor=TEST, reason="enough")

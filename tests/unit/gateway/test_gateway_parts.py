@@ -16,9 +16,10 @@ from nav_eval_gateway import errors, tus_protocol
 from nav_eval_gateway import errors as gateway_errors
 from nav_eval_gateway.errors import BadHeader, GatewayError, Unavailable, UnsupportedContent, UnsupportedVersion
 from nav_eval_gateway.rate_limit import ConcurrencyLimit
-from nav_eval_gateway.settings import GatewaySettings, load_secret
+from nav_eval_gateway.settings import GatewaySettings
 from nav_eval_gateway.task_publisher import CeleryTaskPublisher
 from nav_eval_store import errors as store_errors
+from nav_eval_store.encryption import make_secret_file
 from nav_eval_store.errors import StoreError
 from nav_eval_store.submissions.lifecycle import JobKind
 from nav_eval_store.work.broker import Broker, make_task_name
@@ -105,7 +106,7 @@ def test_the_secret_key_is_made_once_and_is_ours_alone(tmp_path: Path) -> None:
     assert GatewaySettings.from_environment(environ).secret_key == first
     assert len(first) >= 40
     assert stat.S_IMODE((tmp_path / "secret-key").stat().st_mode) == 0o600
-    assert load_secret(tmp_path / "secret-key") == first
+    assert make_secret_file(tmp_path / "secret-key", "another") == first
     (tmp_path / "given").write_text("from a file\n")
     told = {**environ, "NAV_EVAL_SECRET_KEY_FILE": str(tmp_path / "given")}
     assert GatewaySettings.from_environment(told).secret_key == "from a file"
