@@ -4,8 +4,9 @@ import logging
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from queue import SimpleQueue
 from typing import NamedTuple
+
+import msgspec
 
 from nav_eval.agents.failures import FAILURES, EpisodeFailure, InfrastructureFailure
 from nav_eval.config import BenchmarkConfig
@@ -13,6 +14,7 @@ from nav_eval.evaluation.shard_protocol import Beat, Ended, Message, Played, Rea
 from nav_eval.records.results import Cause, ResultLine
 from nav_eval_store.work.usage import AgentUsage
 from nav_eval_worker.context import WorkerContext, make_run_folder
+from nav_eval_worker.jobs.inbox import Inbox
 from nav_eval_worker.jobs.submission import SubmissionDetails
 from nav_eval_worker.jobs.validation import find_image, find_weights
 from nav_eval_worker.lease_keeper import EndReason, LeaseKeeper
@@ -52,7 +54,11 @@ def open_session(
         )
         keeper.check()
         with context.runtime.run(work) as pair, keeper.watch(pair.stop, measure=lambda: measure_usage(pair)):
-            yield AgentSession(pair, keeper)
+            session = AgentSession(pair, keeper)
+            try:
+                yield session
+            finally:
+                session.close()
 
 
 def measure_usage(pair: Pair) -> AgentUsage:
@@ -83,6 +89,7 @@ class AgentSession:
         self.failure: EpisodeFailure | None = None
         """Why it ended, once `episodes` has; None if everything was played."""
         self._keeper = keeper
+        self._inbox: Inbox[tuple[Message, bytes] | Exception] = Inbox()
 
     def episodes(self) -> Iterator[FinishedEpisode | None]:
         """Each episode as it ends; None is a sign of life. `LeaseLost` when it is not ours any more."""
@@ -106,24 +113,32 @@ class AgentSession:
         """Messages with what the agent printed up to them.
 
         A thread takes them as they come, however long it takes to write down the one before: neither does
-        the simulator wait for a database, nor is it thought silent because we were busy.
+        the simulator wait for a database, nor is it thought silent because we were busy. One that says more than
+        can be kept has to wait all the same.
         """
-        inbox: SimpleQueue[tuple[Message, bytes] | Exception | None] = SimpleQueue()
-
-        def listen() -> None:
-            try:
-                for message in self.pair.messages():
-                    self._keeper.record_activity()
-                    inbox.put((message, b"" if isinstance(message, Beat) else self.pair.take_log()))
-                inbox.put(None)
-            except Exception as error:  # noqa: BLE001 - raised again where it can be answered
-                inbox.put(error)
-
-        threading.Thread(target=listen, name="simulator", daemon=True).start()
-        while (item := inbox.get()) is not None:
+        threading.Thread(target=self._listen, name="simulator", daemon=True).start()
+        for item in self._inbox:
             if isinstance(item, Exception):
                 raise item
             yield item
+
+    def _listen(self) -> None:
+        heard = self._keeper.record_activity
+        try:
+            for message in self.pair.messages():
+                heard()
+                output = b"" if isinstance(message, Beat) else self.pair.take_log()
+                size = len(msgspec.json.encode(message)) + len(output)
+                if not self._inbox.put((message, output), size=size, while_waiting=heard):
+                    return
+        except Exception as error:  # noqa: BLE001 - raised again where it can be answered
+            self._inbox.put(error, size=0)
+        finally:
+            self._inbox.close()
+
+    def close(self) -> None:
+        """Nobody listens any more: who waits to be heard waits no longer."""
+        self._inbox.close()
 
     def _greet(self, message: Message) -> None:
         """An agent that dies before it ever answered is not waited for."""

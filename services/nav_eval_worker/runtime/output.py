@@ -47,35 +47,54 @@ class CappedLog:
 
 
 class LineBuffer:
-    """Bytes in, whole lines out; ends when closed. A last line without an end is dropped: its writer died."""
+    """Bytes in, whole lines out; ends when closed. A last line without an end is dropped: its writer died.
 
-    def __init__(self) -> None:
-        self._ready = threading.Condition()
+    It holds twice the longest message at most: a writer who is faster than its reader waits. A line that is longer
+    than any message ends it.
+    """
+
+    def __init__(self, *, longest: int = LONGEST_MESSAGE) -> None:
+        self._changed = threading.Condition()
+        self._longest = longest
         self._data = bytearray()
+        self._searched = 0  #: so many bytes at its beginning have no end of a line
         self._closed = False
 
+    def __len__(self) -> int:
+        return len(self._data)
+
     def write(self, data: bytes) -> None:
-        with self._ready:
-            self._data += data
-            if len(self._data) > LONGEST_MESSAGE and b"\n" not in self._data:
-                self._closed = True
-            self._ready.notify()
+        """Wait for room; after the end, nothing is kept."""
+        for start in range(0, len(data), self._longest):
+            self._add(data[start : start + self._longest])
+
+    def _add(self, data: bytes) -> None:
+        with self._changed:
+            while not self._closed and len(self._data) + len(data) > 2 * self._longest:
+                self._changed.wait()
+            if not self._closed:
+                self._data += data
+                self._changed.notify_all()
 
     def close(self) -> None:
-        with self._ready:
+        with self._changed:
             self._closed = True
-            self._ready.notify()
+            self._changed.notify_all()
 
     def __iter__(self) -> Iterator[bytes]:
         while (line := self._next()) is not None:
             yield line
 
     def _next(self) -> bytes | None:
-        with self._ready:
-            while (end := self._data.find(b"\n")) < 0:
-                if self._closed:
+        with self._changed:
+            while (end := self._data.find(b"\n", self._searched)) < 0:
+                self._searched = len(self._data)
+                if self._closed or len(self._data) > self._longest:
+                    self.close()
                     return None
-                self._ready.wait()
+                self._changed.wait()
             line = bytes(self._data[: end + 1])
             del self._data[: end + 1]
+            self._searched = 0
+            self._changed.notify_all()
             return line
