@@ -19,6 +19,7 @@ from starlette.concurrency import run_in_threadpool
 
 from nav_eval_gateway.board_cache import BoardCache, ComputePool
 from nav_eval_gateway.name_resolver import NameResolver
+from nav_eval_gateway.openid import OpenIdProvider
 from nav_eval_gateway.permissions import ANYBODY, Caller, SignedIn
 from nav_eval_gateway.rate_limit import CallerLimits, ConcurrencyLimit, RateLimits
 from nav_eval_gateway.server_sent_events import EventBroadcaster
@@ -49,6 +50,7 @@ class Services:
     passwords: ConcurrencyLimit  #: held while a password is hashed
     limits: CallerLimits  #: what an address, an account or a team may have
     names: NameResolver  #: looks up hosts of webhooks
+    openid: OpenIdProvider | None = None  #: another way to log in
     uploading: set[UUID] = field(default_factory=set)  #: uploads that a request is writing just now
     boards: BoardCache  #: rendered leaderboards
     computing: ComputePool  #: statistics that take a moment
@@ -68,6 +70,7 @@ class Services:
             passwords=ConcurrencyLimit(inside=PASSWORDS_AT_ONCE, waiting=PASSWORDS_WAITING),
             limits=CallerLimits(RateLimits.of(settings)),
             names=NameResolver(allow_private=settings.allow_private_webhooks),
+            openid=None if settings.openid is None else OpenIdProvider(settings.openid),
             boards=BoardCache(database),
             computing=ComputePool(),
         )

@@ -316,10 +316,11 @@ def get_address(scope: Scope) -> str:
 
 
 GUESSING: Mapping[str, frozenset[str]] = {
+    "GET": frozenset({"/login/openid", "/login/openid/callback"}),
     "POST": frozenset(
         {
             *("/api/v1/users", "/api/v1/login", "/api/v1/invitations/accept"),
-            *("/login", "/register", "/join", "/account/password"),
+            *("/login", "/login/openid/name", "/register", "/join", "/account/password", "/account/identities"),
         }
     ),
     "PUT": frozenset({"/api/v1/me/password"}),

@@ -17,6 +17,7 @@
 | `NAV_EVAL_TRUSTED_PROXIES` | any peer | addresses and networks of that proxy, e.g. `10.0.0.0/8` |
 | `NAV_EVAL_METRICS_TOKEN` | none needed | what a scraper of /metrics must bring |
 | `NAV_EVAL_ALLOW_PRIVATE_WEBHOOKS` | no | webhooks may point into the local network |
+| `NAV_EVAL_OIDC_…` | no such login | login by OpenID Connect: `openid_settings` |
 """
 
 import os
@@ -27,6 +28,7 @@ from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from nav_eval_gateway.openid_settings import OpenIdSettings
 from nav_eval_gateway.proxies import Network, ProxyTrust, parse_networks
 from nav_eval_store.encryption import make_secret_file
 from nav_eval_store.errors import OperatorError
@@ -61,6 +63,8 @@ class GatewaySettings:
     refusal_seconds: float = 0.5  #: before a refusal is sent
     trust_proxy: bool = False  #: X-Forwarded-For is set by a proxy of ours
     trusted_proxies: tuple[Network, ...] = ()  #: where that proxy is; empty is anywhere
+
+    openid: OpenIdSettings | None = None  #: a provider by which people can log in, too
 
     metrics_token: str | None = None  #: what a scraper of /metrics must bring
 
@@ -105,6 +109,7 @@ class GatewaySettings:
             connections_per_address=_parse_number(variables, "NAV_EVAL_CONNECTIONS_PER_ADDRESS", 256),
             trust_proxy=read_flag(variables, "NAV_EVAL_TRUST_PROXY"),
             trusted_proxies=parse_networks(variables.get("NAV_EVAL_TRUSTED_PROXIES", "")),
+            openid=OpenIdSettings.from_environment(variables),
             metrics_token=read_variable(variables, "NAV_EVAL_METRICS_TOKEN") or None,
             allow_private_webhooks=read_flag(variables, "NAV_EVAL_ALLOW_PRIVATE_WEBHOOKS"),
         )

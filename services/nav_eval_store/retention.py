@@ -23,7 +23,7 @@ from nav_eval_store import blob_keys
 from nav_eval_store.blobs import BlobInfo, BlobStore
 from nav_eval_store.database import Database, Session
 from nav_eval_store.errors import OperatorError
-from nav_eval_store.models import AuditEvent, Delivery, EpisodeRow, OutboxEvent, Submission, Team, Token, Upload
+from nav_eval_store.models import AuditEvent, Delivery, EpisodeRow, OutboxEvent, Proof, Submission, Team, Token, Upload
 from nav_eval_store.submissions.lifecycle import OPEN, SubmissionState
 
 IMAGES, WEIGHTS, UPLOADS, PROBES = "images", "weights", "uploads", "health"
@@ -46,7 +46,7 @@ class RetentionPolicy:
     audit: int = 1825
     events: int = 14  #: for live pages that come back; never longer
     deliveries: int = 30  #: of webhooks, after they arrived or were given up
-    tokens: int = 90  #: after they ended or were revoked
+    tokens: int = 90  #: after they ended or were revoked; also links that were mailed
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> "RetentionPolicy":
@@ -117,6 +117,7 @@ def _delete_old_rows(session: Session, policy: RetentionPolicy) -> int:
         (OutboxEvent, OutboxEvent.at, policy.events),
         (Delivery, done, policy.deliveries),
         (Token, ended, policy.tokens),
+        (Proof, Proof.expires_at, policy.tokens),
     )
     deleted = 0
     for table, moment, days in old:

@@ -12,6 +12,7 @@ from nav_eval_gateway.pages import (
     console,
     error_pages,
     leaderboard,
+    openid,
     people,
     replay,
     static_files,
@@ -24,6 +25,7 @@ from nav_eval_gateway.settings import GatewaySettings
 ROUTERS: tuple[APIRouter, ...] = (
     static_files.router,
     people.router,
+    openid.router,
     competitions.router,
     leaderboard.router,
     submissions.router,

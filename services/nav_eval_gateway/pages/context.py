@@ -18,7 +18,7 @@ from nav_eval_gateway.dependencies import Services, authenticate_caller
 from nav_eval_gateway.errors import CsrfTokenInvalid, FormInvalid, LoginNeeded
 from nav_eval_gateway.pages.csrf import CSRF_FIELD, CsrfToken, has_csrf_token, is_same_origin
 from nav_eval_gateway.pages.jinja import render
-from nav_eval_gateway.pages.sessions import Cookies, Notice
+from nav_eval_gateway.pages.sessions import NOTICE, Cookies, Notice
 from nav_eval_gateway.pages.translations import LANGUAGES, Translator, choose_language, make_translator
 from nav_eval_gateway.permissions import ANYBODY, Caller, SignedIn
 from nav_eval_gateway.schemas.base import Line, Paragraph
@@ -67,6 +67,11 @@ class Visit:
         return self.request.url.path + (f"?{query}" if query else "")
 
     @property
+    def site(self) -> str:
+        """Our public address, without a slash at its end."""
+        return self.services.settings.base_url or str(self.request.base_url).rstrip("/")
+
+    @property
     def path_after_login(self) -> str:
         return "/" if self.request.url.path in ("/login", "/register") else self.path
 
@@ -89,7 +94,7 @@ class Visit:
         response = HTMLResponse("", status)
         notice = self.cookies.read_notice(self.request)
         if notice is not None:
-            self.cookies.forget_notice(response)
+            self.cookies.forget(response, NOTICE)
         if self.caller.user is None and self.cookies.session(self.request) is not None:
             self.cookies.end_session(response)  # it has ended; the API would refuse it on every request
         holder = self.cookies.session(self.request) if self.caller.user else self.cookies.visitor(self.request)

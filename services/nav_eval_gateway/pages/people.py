@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from nav_eval_gateway import permissions
 from nav_eval_gateway.dependencies import Services
-from nav_eval_gateway.errors import FormInvalid
+from nav_eval_gateway.errors import FormInvalid, Unavailable
 from nav_eval_gateway.pages.context import (
     THEMES,
     Form,
@@ -28,8 +28,8 @@ from nav_eval_store.audit import make_user_actor
 from nav_eval_store.competitions import configuration
 from nav_eval_store.database import Session
 from nav_eval_store.errors import BadCredentials, StoreError
-from nav_eval_store.models import MemberRole, Team, TokenKind, User
-from nav_eval_store.people import accounts, teams
+from nav_eval_store.models import MemberRole, Team, Token, TokenKind, User
+from nav_eval_store.people import accounts, identities, teams
 from nav_eval_store.people.accounts import ALL_SCOPES, Scope
 from nav_eval_store.submissions import queries, quota
 
@@ -55,8 +55,19 @@ def log_in(visit: Visiting, form: Form) -> Response:
     except BadCredentials as error:
         name = form.text("name")[:200]
         return visit.page("login.html.j2", status=401, next=next_path, name=name, by=by, problem=str(error))
+    return _enter(visit, secret, lifetime, next_path)
+
+
+def begin_session(visit: Visit, user: User, next_path: str, *, by: str, notice: str | None = None) -> Response:
+    """The user is logged in, in a session that nobody knows of yet; the browser goes on."""
+    lifetime = visit.services.settings.session_lifetime
+    secret, _ = _issue_session(visit.services, user, name=by, scopes=ALL_SCOPES, lifetime=lifetime)
+    return _enter(visit, secret, lifetime, next_path, notice)
+
+
+def _enter(visit: Visit, secret: str, lifetime: timedelta, next_path: str, notice: str | None = None) -> Response:
     _end_session(visit)
-    response = visit.go(next_path)
+    response = visit.go(next_path, notice)
     visit.cookies.begin_session(response, secret, lifetime)
     return response
 
@@ -92,13 +103,14 @@ def _issue_session(
     *,
     scopes: tuple[Scope, ...],
     lifetime: timedelta,
+    name: str = "browser",
     issued_with: UUID | None = None,
 ) -> tuple[str, timedelta]:
     def issue(session: Session) -> str:
         issued = accounts.issue_token(
             session,
             user,
-            "browser",
+            name,
             actor=make_user_actor(user),
             scopes=scopes,
             lifetime=lifetime,
@@ -114,10 +126,25 @@ def _issue_session(
 def log_out(visit: Visiting, form: Form) -> Response:
     """The session ends on the server; the cookie is worth nothing any more."""
     del form  # it proves where the request came from
-    response = visit.go("/", visit.t("login.out"))
+    url = _find_provider_logout(visit)
+    response = visit.go("/", visit.t("login.out")) if url is None else visit.page("onward.html.j2", url=url)
     visit.cookies.end_session(response)
     _end_session(visit)
     return response
+
+
+def _find_provider_logout(visit: Visit) -> str | None:
+    """Where a session that was begun at the provider ends there, too."""
+    provider, token_id = visit.services.openid, visit.caller.token_id
+    if provider is None or token_id is None or not provider.settings.ends_session:
+        return None
+    with visit.store.read() as session:
+        if session.get_one(Token, token_id).name != "openid":
+            return None
+    try:
+        return provider.make_logout_url(f"{visit.site}/")
+    except Unavailable:  # ours ends all the same
+        return None
 
 
 def _end_session(visit: Visit) -> None:
@@ -193,7 +220,8 @@ def _render_account(visit: Visit, *, secret: str | None = None) -> Response:
             current=visit.caller.token_id,
             scopes=[scope for scope in Scope if scope in visit.caller.scopes],
             secret=secret,
-            server=visit.services.settings.base_url or str(visit.request.base_url).rstrip("/"),
+            server=visit.site,
+            identities=identities.list_identities(session, user),
         )
 
 
@@ -277,7 +305,7 @@ def _render_team(visit: Visit, team_id: UUID, *, secret: str | None = None, afte
             is_organiser=organises,
             invitations=teams.list_invitations(session, team) if is_captain else [],
             secret=secret,
-            join_url=f"{visit.services.settings.base_url or str(visit.request.base_url).rstrip('/')}/join",
+            join_url=f"{visit.site}/join",
             quotas=[(phase, quota.compute_allowance(session, phase, team)) for phase in phases],
             submissions=queries.list_submissions(session, team=team, limit=50, after=after),
         )

@@ -6,13 +6,12 @@ sub-domain or on plain http can plant one.
 """
 
 import base64
-import binascii
 import hashlib
 import hmac
 import json
 import secrets
 from datetime import timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
@@ -20,6 +19,7 @@ from starlette.responses import Response
 from nav_eval_gateway.settings import GatewaySettings
 
 VISITOR, LANGUAGE, THEME, NOTICE = "nav_eval_visitor", "nav_eval_language", "nav_eval_theme", "nav_eval_notice"
+LOGIN, NEWCOMER = "nav_eval_login", "nav_eval_newcomer"
 A_YEAR = 365 * 24 * 3600
 LONGEST_NOTICE = 600
 
@@ -79,25 +79,28 @@ class Cookies:
 
     def set_notice(self, response: Response, notice: Notice) -> None:
         """Show a sentence on the next page."""
-        body = base64.urlsafe_b64encode(json.dumps([notice.kind, notice.text[:LONGEST_NOTICE]]).encode()).decode()
-        self._set(response, NOTICE, f"{body}.{self._seal(body)}", seconds=60)
+        self.set_sealed(response, NOTICE, (notice.kind, notice.text[:LONGEST_NOTICE]), seconds=60)
 
     def read_notice(self, request: HTTPConnection) -> Notice | None:
         """The sentence for this page, if it is one of ours."""
-        body, _, seal = request.cookies.get(NOTICE, "").partition(".")
-        if not body or not hmac.compare_digest(self._seal(body).encode(), seal.encode()):
-            return None
-        try:
-            kind, text = json.loads(base64.urlsafe_b64decode(body))
-        except (ValueError, binascii.Error):
-            return None
-        return Notice(str(kind), str(text))
+        kept = self.read_sealed(request, NOTICE)
+        return None if kept is None else Notice(*kept)
 
-    def forget_notice(self, response: Response) -> None:
-        self._drop(response, NOTICE)
+    def set_sealed(self, response: Response, name: str, values: tuple[Any, ...], *, seconds: int) -> None:
+        """Let the browser keep something that nobody but us can have written; it can read it."""
+        body = base64.urlsafe_b64encode(json.dumps(values).encode()).decode()
+        self._set(response, self._name(name), f"{body}.{self.sign(name, body)}", seconds=seconds)
 
-    def _seal(self, body: str) -> str:
-        return self.sign("notice", body)[:32]
+    def read_sealed(self, request: HTTPConnection, name: str) -> list[Any] | None:
+        """What was kept, if it is ours."""
+        body, _, seal = request.cookies.get(self._name(name), "").partition(".")
+        if not body or not hmac.compare_digest(self.sign(name, body).encode(), seal.encode()):
+            return None
+        kept: list[Any] = json.loads(base64.urlsafe_b64decode(body))
+        return kept
+
+    def forget(self, response: Response, name: str) -> None:
+        self._drop(response, self._name(name))
 
     def sign(self, purpose: str, body: str) -> str:
         """What only this installation can have written under BODY."""

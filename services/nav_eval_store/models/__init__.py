@@ -4,8 +4,11 @@ from nav_eval_store.models.base import Base
 from nav_eval_store.models.competition import Competition, Phase
 from nav_eval_store.models.events import AuditEvent, Delivery, LedgerEntry, LedgerKind, OutboxEvent, QuotaShare, Webhook
 from nav_eval_store.models.people import (
+    Identity,
     Invitation,
     MemberRole,
+    Proof,
+    ProofKind,
     Role,
     RoleName,
     Team,
@@ -38,6 +41,7 @@ __all__ = [
     "Delivery",
     "EntryVisibility",
     "EpisodeRow",
+    "Identity",
     "Invitation",
     "Job",
     "LeaseEnd",
@@ -47,6 +51,8 @@ __all__ = [
     "MemberRole",
     "OutboxEvent",
     "Phase",
+    "Proof",
+    "ProofKind",
     "QuotaShare",
     "Role",
     "RoleName",

@@ -19,10 +19,52 @@ class User(Base):
 
     id: Mapped[Id]
     name: Mapped[str] = mapped_column(unique=True)  #: lower case, in addresses
+    name_key: Mapped[str] = mapped_column(default="", server_default="", index=True)  #: equal for names that look equal
     email: Mapped[str | None] = mapped_column(unique=True)
+    verified_at: Mapped[datetime | None]  #: when they proved that the address is theirs, or somebody vouched for it
     password: Mapped[str | None]  #: scrypt; None cannot log in by password
     created_at: Mapped[datetime]
     disabled_at: Mapped[datetime | None]  #: nothing works for them any more
+
+
+class Identity(Base):
+    """A user as an OpenID provider knows them: by the provider and its own, lasting name for them, never by e-mail."""
+
+    __tablename__ = "identities"
+    __table_args__ = (UniqueConstraint("issuer", "subject"), Index(None, "user_id"))
+
+    id: Mapped[Id]
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id"))
+    issuer: Mapped[str]
+    subject: Mapped[str]
+    title: Mapped[str]  #: what the provider calls them, for lists
+    created_at: Mapped[datetime]
+    used_at: Mapped[datetime | None]
+
+    user: Mapped[User] = relationship()
+
+
+class ProofKind(StrEnum):
+    """What was proved."""
+
+    EMAIL = "email"  #: that an address is theirs, by a link that was mailed to it
+    LOGIN = "login"  #: who they are, by an answer of an OpenID provider
+
+
+class Proof(Base):
+    """Something that works once: a mailed link, a provider's answer."""
+
+    __tablename__ = "proofs"
+    __table_args__ = (Index(None, "user_id"), Index(None, "email"))
+
+    id: Mapped[Id]
+    kind: Mapped[ProofKind] = mapped_column(make_enum_column(ProofKind))
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id"))
+    digest: Mapped[str] = mapped_column(unique=True)  #: sha256 of the secret
+    email: Mapped[str | None]
+    created_at: Mapped[datetime]
+    expires_at: Mapped[datetime]
+    used_at: Mapped[datetime | None]
 
 
 class RoleName(StrEnum):

@@ -35,18 +35,44 @@ _SCRYPT = {"n": 2**15, "r": 8, "p": 1, "maxmem": 2**26}
 def create_user(
     session: Session, name: str, *, actor: Actor, email: str | None = None, password: str | None = None
 ) -> User:
-    """A new user; a name or address that somebody has is refused."""
-    if not USER_NAME.fullmatch(name):
-        raise StoreError("A user's name has 1 to 39 lower-case letters, digits, dots, dashes or underscores.")
+    """A new user; a name or address that somebody has, or a name that looks like somebody's, is refused."""
+    refuse_bad_name(name)
     if email is not None and not EMAIL.fullmatch(email):
         raise StoreError("{email!r} is not an e-mail address.", email=email)
-    user = User(name=name, email=email and email.lower(), created_at=session.now())
+    refuse_taken(session, name)
+    refuse_look_alike(session, name)
+    user = User(name=name, name_key=make_user_key(name), email=email and email.lower(), created_at=session.now())
     if password is not None:
         user.password = hash_password(password)
     taken = NameInUse("The user name {name!r} or the e-mail address is taken; choose another one.", name=name)
     session.insert(user, otherwise=taken)
     audit.record(session, actor, "user.create", user=name)
     return user
+
+
+def make_user_key(name: str) -> str:
+    """Equal for names that look equal: `ada.l`, `ada-1`."""
+    return name.translate(_LOOKS).replace("rn", "m").replace("vv", "w")
+
+
+_LOOKS = str.maketrans("01._", "ol--")
+
+
+def refuse_bad_name(name: str) -> None:
+    if not USER_NAME.fullmatch(name):
+        raise StoreError("A user's name has 1 to 39 lower-case letters, digits, dots, dashes or underscores.")
+
+
+def refuse_taken(session: Session, name: str) -> None:
+    if session.scalar(select(User.id).where(User.name == name)) is not None:
+        raise NameInUse("The user name {name!r} is taken; choose another one.", name=name)
+
+
+def refuse_look_alike(session: Session, name: str) -> None:
+    """Refuse a name that is not taken, but could be mistaken for one that is."""
+    query = select(User.name).where(User.name_key == make_user_key(name), User.name != name)
+    if (other := session.scalar(query.limit(1))) is not None:
+        raise NameInUse("The user name {name!r} looks like {other!r}; choose another one.", name=name, other=other)
 
 
 def get_user(session: Session, name: str) -> User:
