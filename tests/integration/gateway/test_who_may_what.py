@@ -28,8 +28,9 @@ from nav_eval_store.audit import make_user_actor
 from nav_eval_store.competitions import configuration
 from nav_eval_store.models import Team, TokenKind
 from nav_eval_store.notifications import webhooks
-from nav_eval_store.people import accounts, teams
+from nav_eval_store.people import accounts, identities, teams
 from nav_eval_store.people.accounts import ALL_SCOPES, Scope
+from nav_eval_store.people.identities import ProvedPerson
 from nav_eval_store.uploads import records
 from nav_eval_store.work import jobs, workers
 from support.challenge import METRICS, TEST, Challenge, benchmark, competition_config, line, result
@@ -40,6 +41,7 @@ pytestmark = pytest.mark.integration
 ROLES = ("public", "rival", "member", "captain", "organiser", "elsewhere")
 """Nobody; captain of another team; member and captain of the team; its organiser; organiser of another competition."""
 V = "/api/v1"
+PERSON = ProvedPerson("https://login.example.org", "7", "cap", None)
 C, P = f"{V}/competitions/{{competition}}", f"{V}/competitions/{{competition}}/phases/{{phase}}"
 S, T = f"{V}/submissions/{{submission_id}}", f"{V}/teams/{{team_id}}"
 
@@ -147,7 +149,7 @@ API: dict[tuple[str, str], tuple[int, ...]] = {
 
 YES, LOGIN, NO, NONE = "yes", 401, 403, 404
 """A page opens (or a form is read); one must log in; one may not; there is no such thing."""
-ANYBODY = (YES,) * 6
+ANYBODY, NOBODY = (YES,) * 6, (NONE,) * 6
 SIGNED_IN = (LOGIN, YES, YES, YES, YES, YES)
 OF_TEAM = (NONE, NONE, YES, YES, YES, NONE)
 FORM_OF_TEAM = (LOGIN, NONE, YES, YES, YES, NONE)
@@ -173,6 +175,12 @@ PAGES: dict[tuple[str, str], tuple[object, ...]] = {
     ("POST", "/account/tokens"): SIGNED_IN,
     ("POST", "/account/password"): SIGNED_IN,
     ("POST", "/account/tokens/{token_id}/revoke"): (LOGIN, NONE, NONE, YES, NONE, NONE),
+    ("GET", "/login/openid"): NOBODY,  # without a provider
+    ("GET", "/login/openid/callback"): ANYBODY,
+    ("GET", "/login/openid/name"): (LOGIN,) * 6,
+    ("POST", "/login/openid/name"): (LOGIN,) * 6,
+    ("POST", "/account/identities"): (LOGIN, NONE, NONE, NONE, NONE, NONE),
+    ("POST", "/account/identities/{identity_id}/remove"): (LOGIN, NONE, NONE, YES, NONE, NONE),
     ("GET", f"{COMPETITION}/submit"): SIGNED_IN,
     ("POST", f"{COMPETITION}/submit"): (LOGIN, YES, YES, YES, NO, NO),
     ("GET", f"{COMPETITION}/team"): SIGNED_IN,
@@ -296,6 +304,7 @@ class World:
                 "competition_webhook": str(
                     webhooks.add_webhook(session, competition, "https://127.0.0.1/h", actor=TEST).id
                 ),
+                "identity_id": str(identities.link_identity(session, named["cap"], PERSON, actor=TEST).id),
                 "token_id": str(accounts.issue_token(session, named["cap"], "spare", actor=TEST).token.id),
             }
             for role, name in zip(ROLES[1:], named, strict=True):
