@@ -135,7 +135,7 @@ def check_unique(values: Iterable[str], *, what: str) -> None:
         seen.add(value)
 
 
-TASKS = frozenset({"vln", "lh_vln", "objectnav", "imagenav", "pointnav", "localization", "sqa3d_qa"})
+TASKS = frozenset({"vln", "lh_vln", "objectnav", "imagenav", "pointnav", "localization", "sqa3d_qa", "eqa"})
 
 NAVIGATION_METRICS = frozenset(
     {

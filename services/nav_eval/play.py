@@ -23,7 +23,7 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from nav_eval.action_log import ActionLog, ReasoningBudget, is_same_place, parse_entry
-from nav_eval.agents.messages import ANSWER, Action
+from nav_eval.agents.messages import ANSWER, ASK, Action
 from nav_eval.config.schema import BenchmarkConfig
 from nav_eval.dataset.episode import Episode
 from nav_eval.errors import RecordError, UnknownName
@@ -36,6 +36,7 @@ from nav_eval.tasks import Moved, Task, TaskStage
 from nav_eval.tasks.base import build_task
 
 STAY = "stay"  #: in a log: a goal was named that asks for no action
+MOTIONLESS = frozenset({STAY, ANSWER, ASK})  #: entries of a log that no body carries out
 
 
 class EpisodeOver(RecordError):
@@ -85,9 +86,7 @@ class EpisodePlay:
         if self.progress.over:
             raise EpisodeOver
         if action.name == ANSWER and not action.poses:
-            self.progress.answer_in_words(action.text)
-            self.log.append_text_answer(action.text)
-            return self.state
+            return self._answer_in_words(action.text)
         if action.name == ANSWER:
             self.progress.answer(action.poses)
             self.log.append_answer(action.poses)
@@ -97,6 +96,14 @@ class EpisodePlay:
         if action.name in GOALS:
             return self._walk(action, seconds=seconds)
         return self._move(action, seconds=seconds)
+
+    def _answer_in_words(self, text: str) -> AgentState:
+        self.progress.answer_in_words(text)
+        if self.task.uses_motion:  # whoever walks, answers from somewhere
+            self.log.append(Action(name=ANSWER, text=text), self.state)
+        else:
+            self.log.append_text_answer(text)
+        return self.state
 
     def _walk(self, action: Action, *, seconds: float) -> AgentState:
         """Walk to a goal in the task's own actions: each is logged, the first one with what was asked for."""

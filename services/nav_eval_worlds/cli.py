@@ -37,7 +37,7 @@ def generate_houses(
 
 
 def generate_episodes(
-    task: Annotated[str, typer.Option(help="vln, lh_vln, objectnav, imagenav, pointnav or localization.")],
+    task: Annotated[str, typer.Option(help="vln, lh_vln, objectnav, imagenav, pointnav, localization or eqa.")],
     scenes: Annotated[Path, typer.Option(help="Folder of annotated scenes, e.g. of `nav-eval scenes generate`.")],
     out: Annotated[Path, typer.Option(help="File to write: .json, .jsonl, either with .gz.")],
     *,

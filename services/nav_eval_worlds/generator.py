@@ -36,6 +36,7 @@ BASE_BENCHMARKS = {
     "imagenav": "imagenav_base",
     "pointnav": "pointnav_base",
     "localization": "sqa3d_localization_base",
+    "eqa": "eqa_base",
 }
 
 

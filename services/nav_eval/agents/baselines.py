@@ -3,11 +3,9 @@
 A baseline has the shape that the SDK serves (`reset`, `act`, class attributes for its description), so each is also
 an agent of its own: `nav-eval-sdk serve nav_eval.agents.baselines:RandomAgent`. All but the oracles (`oracle`) use only
 what every agent may see. Most see nothing, or only how near the walls are: what a score is worth without looking.
-The keyword agent reads: it finds the categories that the instruction names, in their order, and looks for them with
-the semantic camera. It shows that a task can be solved by looking, and how far from the oracle that leaves one.
+The one that reads is in `keyword_agent`, those that answer questions are in `question_baselines`.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
@@ -23,7 +21,7 @@ from nav_eval.dataset.episode import Episode, PublicEpisode
 from nav_eval.errors import ConfigError
 from nav_eval.randomness import derive_seed
 from nav_eval.registry import Registry
-from nav_eval.sensors import DepthSensor, SemanticSensor
+from nav_eval.sensors import DepthSensor
 
 
 class BaselineObservation(Protocol):
@@ -131,7 +129,7 @@ class StopAgent(BaselineAgent):
         return "stop"
 
 
-def _get_draw_key(episode: PublicEpisode) -> str:
+def get_draw_key(episode: PublicEpisode) -> str:
     """What tells episodes apart in every run: on a wire their ids differ each time, the words do not."""
     return get_instruction(episode) if episode.instruction else episode.episode_id
 
@@ -150,7 +148,7 @@ class RandomAgent(BaselineAgent):
         self._random = Random(seed)
 
     def reset(self, episode: PublicEpisode) -> None:
-        self._random = Random(derive_seed(self._seed, "random", _get_draw_key(episode)))
+        self._random = Random(derive_seed(self._seed, "random", get_draw_key(episode)))
 
     def act(self, observation: BaselineObservation) -> str:
         return self._random.choices(list(self._weights), list(self._weights.values()))[0]
@@ -168,7 +166,7 @@ class ForwardAgent(BaselineAgent):
         self._plan: list[str] = []
 
     def reset(self, episode: PublicEpisode) -> None:
-        draw = Random(derive_seed(self._seed, "forward", _get_draw_key(episode)))
+        draw = Random(derive_seed(self._seed, "forward", get_draw_key(episode)))
         plan = ["turn_left"] * draw.randrange(12)
         for _ in range(self._steps):
             plan += ["move_forward"] if draw.random() < 0.8 else [draw.choice(["turn_left", "turn_right"])]
@@ -185,6 +183,10 @@ def make_stop(context: BaselineContext) -> BaselineAgent:
 
 @register_baseline("random")
 def make_random(context: BaselineContext, *, distribution: str | None = None, seed: int = 0) -> BaselineAgent:
+    if context.benchmark.task.type == "eqa":
+        from nav_eval.agents.question_baselines import RandomAnswerAgent
+
+        return _make_blind(RandomAnswerAgent(seed=seed), context)
     default = "lh_vln" if context.benchmark.task.type == "lh_vln" else "vln_ce"
     return _make_blind(RandomAgent(distribution=distribution or default, seed=seed), context)
 
@@ -255,86 +257,6 @@ def make_wall_follower(context: BaselineContext, *, steps: int = 150) -> Baselin
     return WallFollower(sensor=ahead, steps=steps)
 
 
-CENTRED = 0.2  #: of the picture's width: a target this far off the middle is straight ahead
-ARRIVED = 0.9  #: metres to the nearest pixel of the target
-LEAST_PIXELS = 40
-PATIENCE = 120  #: actions without a sight of the target before it is given up with a stop
-
-
-class KeywordAgent(BaselineAgent):
-    """Goes to the things that an instruction names, one after the other."""
-
-    name = "keyword"
-
-    def __init__(self, *, semantic: str, depth: str, categories: str) -> None:
-        self.sensors = (semantic, depth, categories)
-        self._semantic, self._depth, self._categories = semantic, depth, categories
-
-    def reset(self, episode: PublicEpisode) -> None:
-        self._instruction = get_instruction(episode)
-        self._targets: list[int] | None = None
-        self._unseen = 0
-        self._turned = False
-
-    def act(self, observation: BaselineObservation) -> str:
-        if self._targets is None:
-            names = observation.texts[self._categories].splitlines()
-            self._targets = find_mentions(self._instruction, names)
-        if not self._targets:
-            return "stop"
-        ids, depth = observation.sensors[self._semantic], observation.sensors[self._depth]
-        seen = ids == self._targets[0]
-        if np.count_nonzero(seen) < LEAST_PIXELS:
-            return self._look_around(depth)
-        self._unseen = 0
-        return self._approach(seen, depth)
-
-    def _approach(self, seen: NDArray[np.bool_], depth: NDArray[np.float32]) -> str:
-        offset = float(np.flatnonzero(seen.any(axis=0)).mean()) / seen.shape[1] - 0.5
-        distances = depth[seen]
-        close = float(np.min(distances[distances > 0], initial=np.inf))
-        if close < ARRIVED:
-            return self._next_target()
-        if abs(offset) > CENTRED:
-            return "turn_left" if offset < 0 else "turn_right"
-        return "move_forward" if is_free(depth, low=0.4, high=0.6) else self._next_target()
-
-    def _look_around(self, depth: NDArray[np.float32]) -> str:
-        self._unseen += 1
-        if self._unseen > PATIENCE:
-            return self._next_target()
-        if self._unseen % 20 < 12:  # a full turn first, then a walk along the wall
-            return "turn_left"
-        if not is_free(depth, low=1 / 3, high=2 / 3):
-            return "turn_left"
-        if not self._turned and find_nearest(depth, low=5 / 6, high=1.0) > 1.2:
-            self._turned = True
-            return "turn_right"
-        self._turned = False
-        return "move_forward"
-
-    def _next_target(self) -> str:
-        self._unseen = 0
-        self._targets = (self._targets or [])[1:]
-        return "stop"
-
-
-def find_mentions(instruction: str, categories: Sequence[str]) -> list[int]:
-    """Ids of the categories that the instruction names, in the order of their first mention.
-
-    Of names within names the longest counts: "coffee table" is not also a "table".
-    """
-    places: dict[int, int] = {}
-    covered: list[tuple[int, int]] = []
-    by_length = sorted((-len(name), name, number) for number, name in enumerate(categories) if name)
-    for _, name, number in by_length:
-        for match in re.finditer(rf"\b{re.escape(name.lower())}(e?s)?\b", instruction.lower()):
-            if not any(start <= match.start() < end for start, end in covered):
-                covered.append(match.span())
-                places[number] = min(places.get(number, match.start()), match.start())
-    return sorted(places, key=lambda number: places[number])
-
-
 def get_instruction(episode: PublicEpisode) -> str:
     """The instruction, whether it is our record or the SDK's plain text."""
     instruction = episode.instruction
@@ -345,21 +267,31 @@ def get_instruction(episode: PublicEpisode) -> str:
 
 @register_baseline("keyword")
 def make_keyword(context: BaselineContext) -> BaselineAgent:
-    sensors = context.benchmark.sensors()
-    semantic = {name: s for name, s in sensors.items() if isinstance(s, SemanticSensor)}
-    depth = {name: s for name, s in sensors.items() if isinstance(s, DepthSensor)}
-    categories = [name for name, s in sensors.items() if s.kind == "categories"]
-    if not (semantic and depth and categories):
-        raise ConfigError(
-            "The keyword agent needs a semantic, a depth and a categories sensor; this benchmark lacks one."
-        )
-    front = min(semantic, key=lambda name: (abs(semantic[name].yaw), name))
-    ahead = min(depth, key=lambda name: (abs(depth[name].yaw - semantic[front].yaw), name))
-    return KeywordAgent(semantic=front, depth=ahead, categories=categories[0])
+    from nav_eval.agents.keyword_agent import make_keyword_agent
+
+    return make_keyword_agent(context)
+
+
+@register_baseline("majority")
+def make_majority(context: BaselineContext) -> BaselineAgent:
+    from nav_eval.agents.question_baselines import MajorityAgent
+
+    return MajorityAgent(context)
+
+
+@register_baseline("blind")
+def make_blind(context: BaselineContext) -> BaselineAgent:
+    from nav_eval.agents.question_baselines import BlindAgent
+
+    return BlindAgent(context)
 
 
 @register_baseline("oracle")
 def make_oracle(context: BaselineContext) -> BaselineAgent:
+    if context.benchmark.task.type == "eqa":
+        from nav_eval.agents.question_baselines import QuestionOracle
+
+        return QuestionOracle(context)
     from nav_eval.agents.oracle import Oracle  # which needs a simulator
 
     return Oracle(context)

@@ -169,7 +169,8 @@ def shorten(text: str, *, limit: int = MAX_TEXT) -> str:
 
 Array: TypeAlias = NDArray[Any]
 
-ANSWER = "answer"  #: the action of a localization task: it carries poses
+ANSWER = "answer"  #: the action of tasks that are answered: it carries poses or words
+ASK = "ask"  #: a question to the oracle, where a task allows it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -137,6 +137,7 @@ SUCCESS_DISTANCES = {
     "pointnav": 0.2,
     "localization": 0.5,
     "sqa3d_qa": 0.5,
+    "eqa": 1.0,
 }
 
 

@@ -19,6 +19,7 @@ STATE_NAMES = ("forward_m", "left_m", "up_m", "yaw_rad")
 
 FORWARD, YAW, STOP, TILT = "forward_m", "yaw_rad", "stop", "tilt_rad"
 VELOCITY = "velocity_control"
+ANSWER = "answer"  #: in words, after a walk: ends the episode as a stop does
 #: action → which number it sets, by which parameter, with which sign
 _EFFECTS = {
     "move_forward": (FORWARD, "step_size", 1.0),
@@ -50,17 +51,17 @@ class ActionVectors:
 
     def index(self, action: str) -> int:
         """The number of an action in the task."""
-        return self._index[action]
+        return self._index[STOP if action == ANSWER else action]
 
     def encode(self, action: str, arguments: Mapping[str, float]) -> NDArray[np.float32]:
         """An action as a vector."""
-        config = self._actions[action]
+        config = self._actions[STOP if action == ANSWER else action]
         vector = dict.fromkeys(self.names, 0.0)
         if action == VELOCITY:
             seconds = config.params["time_step"]
             vector[FORWARD] = arguments.get("linear_velocity", 0.0) * seconds
             vector[YAW] = math.radians(arguments.get("angular_velocity", 0.0) * seconds)
-        elif action == STOP:
+        elif action in (STOP, ANSWER):
             vector[STOP] = 1.0
         else:
             name, parameter, sign = _EFFECTS[action]

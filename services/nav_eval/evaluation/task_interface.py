@@ -26,17 +26,13 @@ def _make_interface(benchmark: BenchmarkConfig, robot: str | None) -> TaskInterf
     return TaskInterface(
         name=task.type,
         sensors={name: sensor.spec for name, sensor in benchmark.sensors(robot).items()},
-        actions=_list_actions(task) if moves else {ANSWER: _make_answer_spec(task)},
+        actions=_list_actions(task),
         max_steps=benchmark.evaluation.max_steps,
         stop_meaning=StopMeaning(TASKS.get(task.type).stop_meaning),
         success_metres=benchmark.evaluation.success_distance if moves else 0.0,
         control_rate_hz=0.0 if velocity is None else 1.0 / velocity.params["time_step"],
         body=_make_body_spec(benchmark, robot) if moves else None,
     )
-
-
-def _make_answer_spec(task: TaskConfig) -> ActionSpec:
-    return ActionSpec(takes_text=TASKS.get(task.type).answers_in_words)
 
 
 def _make_body_spec(benchmark: BenchmarkConfig, robot: str | None) -> BodySpec:
@@ -46,10 +42,14 @@ def _make_body_spec(benchmark: BenchmarkConfig, robot: str | None) -> BodySpec:
 
 
 def _list_actions(task: TaskConfig) -> Mapping[str, ActionSpec]:
-    return {
+    """What can be done, and the answer where the task has one."""
+    kind = TASKS.get(task.type)
+    done = {
         action.name: ActionSpec(arguments=_get_bounds(action, task), motion=_make_motion_spec(action))
-        for action in task.actions
+        for action in (task.actions if kind.uses_motion else ())
     }
+    is_answered = kind.answers_in_words or not kind.uses_motion
+    return {**done, **({ANSWER: ActionSpec(takes_text=kind.answers_in_words)} if is_answered else {})}
 
 
 def _get_bounds(action: ActionConfig, task: TaskConfig) -> Mapping[str, tuple[float, float]]:

@@ -30,7 +30,7 @@ from nav_eval.evaluation.episodes import load_episodes
 from nav_eval.evaluation.report import read_header
 from nav_eval.evaluation.run_folder import REPORT_FILE, RunFolder, RunManifest, make_file_name
 from nav_eval.evaluation.runner import RunCallbacks
-from nav_eval.play import EpisodeReplayer
+from nav_eval.play import MOTIONLESS, EpisodeReplayer
 from nav_eval.records.geometry import FULL_TURN, MICRODEGREES, Pose, Quaternion
 from nav_eval.records.results import LONGEST_LINE, EpisodeOutcome, EpisodeResult
 from nav_eval.records.scoring import is_scored
@@ -181,7 +181,8 @@ class Facing:
         key = entry if isinstance(entry, str) else msgspec.json.encode(entry)
         if key not in self._turns:
             action = parse_entry(entry)
-            after = self._body.apply(self._still, action.name, action.arguments)
+            moves = action.name not in MOTIONLESS
+            after = self._body.apply(self._still, action.name, action.arguments) if moves else self._still
             self._turns[key] = (after.heading, after.tilt)
         return self._turns[key]
 

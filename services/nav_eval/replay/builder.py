@@ -141,7 +141,8 @@ class ReplayBuilder:
             way,
             result,
             steps=[
-                model.ReplayStep(position=spot.position, yaw=spot.yaw, action=s.action, floor=floor) for s in way.steps
+                model.ReplayStep(position=spot.position, yaw=spot.yaw, action=s.action, text=s.text, floor=floor)
+                for s in way.steps
             ],
             stages=[],
             paths=[],

@@ -112,7 +112,7 @@ class _Tracer:
     def _find_reason(self, result: EpisodeResult) -> str:
         if not self._play.is_over:
             return result.status
-        if self.trace.answers:
+        if self.trace.steps[-1].action == ANSWER:
             return ANSWER
         return STOP if self._play.progress.result().stopped else "step limit"
 

@@ -158,7 +158,7 @@ def is_success(result: TaskResult | EpisodeOutcome) -> bool:
     """Whether an episode did what it should: all its sub-tasks where there are any, otherwise what the metric says."""
     if result.subtasks:
         return all(subtask.success for subtask in result.subtasks)
-    return bool(result.metrics.get("success"))
+    return bool(result.metrics.get("success", result.metrics.get("exact_match")))
 
 
 def find_target_points(goals: Sequence[Goal], *, to_view_points: bool) -> list[Vec3]:

@@ -14,8 +14,11 @@ from nav_eval.errors import ConfigError, DatasetError
 from nav_eval.simulator.scene_manager import SceneManager
 from nav_eval_worlds.episodes.balance import Quota
 from nav_eval_worlds.episodes.base import EpisodeAttempt, EpisodeGenerator, GenerationRequest
+from nav_eval_worlds.episodes.eqa import EqaGenerator
+from nav_eval_worlds.episodes.house_facts import Fact, HouseSurvey
 from nav_eval_worlds.episodes.lh_vln import SHAPES, LhVlnGenerator
 from nav_eval_worlds.episodes.localization import LocalizationGenerator
+from nav_eval_worlds.episodes.question_plan import plan_questions
 from nav_eval_worlds.episodes.single_goal import ImageNavGenerator, ObjectNavGenerator, PointNavGenerator
 from nav_eval_worlds.episodes.site import SceneContext, Site
 from nav_eval_worlds.episodes.vln import VlnGenerator
@@ -32,7 +35,8 @@ EPISODE_GENERATORS: dict[str, Callable[[Sequence[Site], GenerationRequest, Quota
     "localization": LocalizationGenerator,
 }
 #: the tasks that episodes can be generated for
-GENERATED_TASKS = tuple(EPISODE_GENERATORS)
+EQA = "eqa"  #: planned over all scenes at once, so that no question gives its answer away
+GENERATED_TASKS = (*EPISODE_GENERATORS, EQA)
 
 
 class GenerationFailed(DatasetError):
@@ -52,15 +56,52 @@ def generate_episodes(
 ) -> list[Episode]:
     """`count` episodes for the task of a benchmark, spread evenly over `scenes` (ids below its scene folder)."""
     order = GenerationRequest(benchmark=benchmark, count=count, seed=seed, split=split, subtasks=subtasks)
-    if benchmark.task.type not in EPISODE_GENERATORS:
+    if benchmark.task.type not in GENERATED_TASKS:
         raise ConfigError(
-            f"Episodes can be generated for {', '.join(EPISODE_GENERATORS)}, not for {benchmark.task.type!r}."
+            f"Episodes can be generated for {', '.join(GENERATED_TASKS)}, not for {benchmark.task.type!r}."
         )
     if not 1 <= subtasks[0] <= subtasks[1] <= max(SHAPES):
         raise ConfigError(f"subtasks is {list(subtasks)}; give the fewest and the most, between 1 and {max(SHAPES)}.")
     if not scenes:
         raise ConfigError("Episodes need at least one scene; make some with `nav-eval scenes generate`.")
-    return list(_generate(order, scenes, cache, say or (lambda _: None)))
+    make = _generate_questions if benchmark.task.type == EQA else _generate
+    return list(make(order, scenes, cache, say or (lambda _: None)))
+
+
+def _generate_questions(order: GenerationRequest, scenes: Sequence[str], cache: Path, say: Say) -> Iterator[Episode]:
+    """What can be asked of every house, then what is asked, then each house's episodes."""
+    manager = SceneManager(order.benchmark, cache=cache)
+    facts = _find_facts(order, scenes, manager, say)
+    draw = RandomStream(order.seed, EQA, order.split, split=order.pool)
+    planned = plan_questions(facts, count=order.count, draw=draw)
+    if len(planned) < order.count:
+        raise GenerationFailed(
+            f"{len(scenes)} houses give {len(planned)} questions that nobody can answer without looking, and "
+            f"{order.count} are wanted. Give more houses, or ask for fewer."
+        )
+    numbers = dict(enumerate(sorted(planned, key=lambda question: scenes.index(question.fact.scene))))
+    for scene in scenes:
+        own = {number: question for number, question in numbers.items() if question.fact.scene == scene}
+        if own:
+            say(f"{len(own)} {EQA} episodes in {scene}")
+            maker = EqaGenerator(_make_sites(order.benchmark, scene, manager)[0], order, own)
+            yield from (_make_episode(maker, order, scene, number) for number in own)
+
+
+def _find_facts(order: GenerationRequest, scenes: Sequence[str], manager: SceneManager, say: Say) -> list[Fact]:
+    """Twice through the houses, one in memory at a time: what there is anywhere is asked for everywhere."""
+    nouns = {noun for scene in scenes for noun in _open_survey(order, scene, manager).list_nouns()}
+    facts: list[Fact] = []
+    for scene in scenes:
+        say(f"a survey of {scene}")
+        facts += _open_survey(order, scene, manager).find_facts(sorted(nouns))
+    return facts
+
+
+def _open_survey(order: GenerationRequest, scene: str, manager: SceneManager) -> HouseSurvey:
+    site = _make_sites(order.benchmark, scene, manager)[0]
+    _check_annotation(order, site)
+    return HouseSurvey(site)
 
 
 def _generate(order: GenerationRequest, scenes: Sequence[str], cache: Path, say: Say) -> Iterator[Episode]:
@@ -81,7 +122,7 @@ def _generate(order: GenerationRequest, scenes: Sequence[str], cache: Path, say:
 def _check_annotation(order: GenerationRequest, site: Site) -> None:
     """Only points need no names."""
     task = order.benchmark.task.type
-    needed = {"objects": task != "pointnav", "regions": task in ("vln", "localization")}
+    needed = {"objects": task != "pointnav", "regions": task in ("vln", "localization", EQA)}
     missing = [name for name, is_needed in needed.items() if is_needed and not getattr(site.around.semantics, name)]
     if missing:
         raise GenerationFailed(

@@ -179,6 +179,32 @@ SITUATIONS: dict[Split, Templates] = {
 }
 
 
+QUESTIONS: dict[Split, Templates] = {
+    "seen": {
+        "existence": ("is there {a_thing} in the {room}", "does the {room} have {a_thing}"),
+        "count": ("how many {things} are there in the {room}", "what is the number of {things} in the {room}"),
+        "colour": ("what colour is the {thing} in this house", "which colour does the {thing} of this house have"),
+        "place": ("what is the {thing} on", "on what does the {thing} lie or stand"),
+        "room": ("in which room is the {thing}", "which room is the {thing} in"),
+        "relation": (
+            "is the {thing} next to the {other} in the {room}",
+            "in the {room}, is the {thing} by the {other}",
+        ),
+    },
+    "unseen": {
+        "existence": ("can {a_thing} be found in the {room}", "would I find {a_thing} in the {room}"),
+        "count": ("count the {things} in the {room}: how many are there", "the {room} has how many {things}"),
+        "colour": ("the {thing} in this house has which colour", "tell me the colour of the {thing}: what is it"),
+        "place": ("what has the {thing} been put on", "the {thing} is on top of what"),
+        "room": ("the {thing} is in which room", "what kind of room has the {thing} in it"),
+        "relation": (
+            "does the {thing} stand right beside the {other} in the {room}",
+            "in the {room}, are the {thing} and the {other} side by side",
+        ),
+    },
+}
+
+
 class Phrases:
     """Says things in the templates of one split; the same words do not come twice in a row."""
 

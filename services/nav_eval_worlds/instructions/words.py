@@ -129,6 +129,13 @@ def to_plural(noun: str) -> str:
     return noun + "s"
 
 
+def get_article(noun: str) -> str:
+    """`a chair`, `an oven`; several things have none: `any books`."""
+    if is_plural(noun):
+        return f"any {noun}"
+    return f"an {noun}" if noun[:1] in "aeio" else f"a {noun}"
+
+
 def join_words(parts: Iterable[str], *, word: str = "and") -> str:
     """`a`, `a and b`, `a, b and c`."""
     *head, last = parts

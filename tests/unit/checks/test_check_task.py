@@ -24,6 +24,7 @@ METRICS = {
     "lh_vln": ("isr", "csr", "tar", "steps"),
     "localization": ("acc@0.5m", "acc@30deg"),
     "sqa3d_qa": ("exact_match",),
+    "eqa": ("exact_match", "path_length", "steps"),
 }
 
 

@@ -18,13 +18,13 @@ from nav_eval.config.layers import ConfigLayer
 from nav_eval.config.resolver import ConfigSearchPath, find_shipped_configs
 
 EVERY_NAME = {
-    "task": "vln lh_vln objectnav imagenav pointnav localization sqa3d_qa",
+    "task": "vln lh_vln objectnav imagenav pointnav localization sqa3d_qa eqa",
     "benchmark": "vln_base vln_val_seen vln_val_unseen vln_test rxr_base rxr_val_seen rxr_val_unseen rxr_test "
     "objectnav_base objectnav_hm3d_val imagenav_base imagenav_hm3d_val pointnav_base pointnav_gibson_val "
     "lh_vln_base lh_vln_val lh_vln_test sqa3d_localization_base sqa3d_localization_val sqa3d_localization_test "
     "demo_vln demo_lh_vln demo_objectnav demo_imagenav demo_localization "
     "demo_vln_rigs demo_lh_vln_rigs demo_objectnav_rigs vln_val_seen_rigs vln_val_unseen_rigs rxr_val_unseen_rigs "
-    "objectnav_hm3d_val_rigs demo_vln_goals sqa3d_qa_base sqa3d_qa_val sqa3d_qa_test",
+    "objectnav_hm3d_val_rigs demo_vln_goals sqa3d_qa_base sqa3d_qa_val sqa3d_qa_test eqa_base demo_eqa",
     "rig": "vlnce streamvln internvla navila navid etpnav lh_vln",
     "scenario": "default stretch spot locobot lh_vln dr_level_0 dr_level_1 dr_level_2 dr_level_3",
     "simulator": "default",

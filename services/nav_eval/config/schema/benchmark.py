@@ -39,6 +39,7 @@ DEFAULT_FORMATS: Mapping[str, str] = MappingProxyType(
         "pointnav": "pointnav",
         "localization": "sqa3d",
         "sqa3d_qa": "sqa3d_qa",
+        "eqa": "nav_eval",
     }
 )
 

@@ -1,6 +1,6 @@
 """Looks for the things that the instruction names, with the semantic camera."""
 
-from nav_eval.agents.baselines import KeywordAgent
+from nav_eval.agents.keyword_agent import KeywordAgent
 from nav_eval.dataset.episode import Instruction, PublicEpisode
 from nav_eval_sdk import Agent, Answer, Episode, Observation, serve
 
