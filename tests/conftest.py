@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 from nav_eval.config import BenchmarkConfig, load_benchmark
 from nav_eval.config.schema import PrimitiveCubeCfg
@@ -16,6 +17,10 @@ from nav_eval.records.geometry import Pose, Vec3
 from nav_eval.scene.formats import write_glb
 from nav_eval.scene.model import Scene
 from nav_eval.scene.objects import place_objects
+
+# A busy machine is no failure: an example may take as long as it takes.
+settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any-machine")
 
 
 @pytest.hookimpl(optionalhook=True)

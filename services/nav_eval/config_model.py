@@ -18,7 +18,17 @@ from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, ValidationInfo, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    Strict,
+    ValidationInfo,
+    model_serializer,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 MAX_SEED = 2**63 - 1
@@ -61,6 +71,10 @@ def _check_unit(value: tuple[float, float, float, float]) -> tuple[float, float,
 Quaternion = Annotated[tuple[Number, Number, Number, Number], AfterValidator(_check_unit)]
 
 
+class LaterField:
+    """Marks a field that came after 0.1.0: at its default it is not written, so older benchmarks keep their digests."""
+
+
 class ConfigModel(BaseModel):
     """A part of a configuration; a text under a field says what the field is for."""
 
@@ -78,6 +92,12 @@ class ConfigModel(BaseModel):
         if unknown:
             raise make_unknown_key_error(str(unknown[0]), allowed=cls.model_fields)
         return data
+
+    @model_serializer(mode="wrap")
+    def _leave_out_later_fields(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields = type(self).model_fields
+        later = {key for key, field in fields.items() if LaterField in field.metadata}
+        return {k: v for k, v in dump(self).items() if k not in later or getattr(self, k) != fields[k].default}
 
     @classmethod
     def to_canonical_keys(cls, data: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from nav_eval.scene.navigation.mesh import NavigationMesh
     from nav_eval.simulator.scene_manager import SceneSource
 
+FileUp = Annotated[str, typer.Option("--up", help="Which way is up in the file: auto, x, y, z, -y, … or x,y,z.")]
+FileScale = Annotated[float | None, typer.Option("--scale", help="Metres per unit of the file.")]
+
 app = typer.Typer(no_args_is_help=True, help="Look into scene files.")
 
 
@@ -20,8 +23,8 @@ app = typer.Typer(no_args_is_help=True, help="Look into scene files.")
 def inspect(
     file: Annotated[Path, typer.Argument(help="A .glb, .gltf, .ply, .obj, .dae, .3mf, .stl or .off file.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-    up: Annotated[str, typer.Option(help="Which way is up in the file: auto, x, y, z, -y, … or x,y,z.")] = "auto",
-    scale: Annotated[float | None, typer.Option(help="Metres per unit of the file.")] = None,
+    up: FileUp = "auto",
+    scale: FileScale = None,
 ) -> None:
     """Read FILE and say what is in it, what was converted and what was left out."""
     from nav_eval.scene.formats import compute_scene_digest, inspect_scene, read_scene
@@ -44,9 +47,11 @@ def prepare(
     file: Annotated[Path, typer.Argument(help="A scene file.")],
     radius: Annotated[float, typer.Option(help="Of the agent, metres.")] = 0.1,
     height: Annotated[float, typer.Option(help="Of the agent, metres.")] = 1.5,
+    up: FileUp = "auto",
+    scale: FileScale = None,
 ) -> None:
     """Make FILE ready for evaluation ahead of time: navigation mesh and drawing data go into the cache."""
-    source, mesh, seconds = _prepare_scene(file, radius=radius, height=height)
+    source, mesh, seconds = _prepare_scene(file, radius=radius, height=height, up=up, scale=scale)
     typer.echo(
         f"{file}: {mesh.area:.1f} m² to walk on, {source.prepared.triangle_count:,} triangles to draw, "
         f"ready in {seconds:.1f} s."
@@ -62,22 +67,26 @@ def preview(
     out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("preview"),
     views: Annotated[int, typer.Option(help="How many views.", min=0)] = 4,
     seed: Annotated[int, typer.Option(help="Which places to look from.", min=0)] = 0,
+    up: FileUp = "auto",
+    scale: FileScale = None,
 ) -> None:
     """Write pictures of FILE: a map of every floor, and a few views."""
     from nav_eval.simulator.preview import write_previews
 
-    source, mesh, _ = _prepare_scene(file, radius=0.1, height=1.5)
+    source, mesh, _ = _prepare_scene(file, radius=0.1, height=1.5, up=up, scale=scale)
     for path in write_previews(source, mesh, out, views=views, seed=seed):
         typer.echo(str(path))
 
 
-def _prepare_scene(file: Path, *, radius: float, height: float) -> "tuple[SceneSource, NavigationMesh, float]":
+def _prepare_scene(
+    file: Path, *, radius: float, height: float, up: str, scale: float | None
+) -> "tuple[SceneSource, NavigationMesh, float]":
     from nav_eval.cache import get_cache_folder
     from nav_eval.scene.navigation import AgentShape
     from nav_eval.simulator.scene_manager import SceneSource
 
     started = time.perf_counter()
-    source = SceneSource(path=file, things=(), root=file.parent, cache=get_cache_folder())
+    source = SceneSource(path=file, things=(), root=file.parent, cache=get_cache_folder(), up=up, scale=scale)
     mesh = source.ground(AgentShape(radius=radius, height=height))
     _ = source.prepared
     return source, mesh, time.perf_counter() - started

@@ -75,7 +75,7 @@ def _read_mesh(thing: MeshObjCfg, root: Path) -> Scene:
     path = (root / thing.mesh_path).resolve()
     if not path.is_relative_to(root.resolve()):
         raise SceneError(f"Object {thing.name!r}: {thing.mesh_path} leads out of {root}.")
-    mesh = read_scene(path)
+    mesh = read_scene(path, up="format" if thing.up == "auto" else thing.up)  # a chair has no floors to go by
     if thing.color is None:
         return mesh
     red, green, blue = thing.color

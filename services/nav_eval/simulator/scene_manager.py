@@ -95,16 +95,19 @@ class SceneSource:
     root: Path  #: mesh files of objects are below it
     cache: Path
     lighting: str = "auto"  #: see `apply_lighting`
+    up: str = "auto"  #: see `read_scene`
+    scale: float | None = None  #: metres per unit of the file
 
     @cached_property
     def digest(self) -> str:
-        """Of the file and of the objects put into it."""
+        """Of the file, how it is read, and the objects put into it."""
         things = "".join(thing.model_dump_json() for thing in self.things)
-        return hashlib.sha256(f"{compute_scene_digest(self.path)}{self.lighting}{things}".encode()).hexdigest()
+        reading = "" if (self.up, self.scale) == ("auto", None) else f"{self.up} {self.scale}"
+        return hashlib.sha256(f"{compute_scene_digest(self.path)}{reading}{self.lighting}{things}".encode()).hexdigest()
 
     @cached_property
     def furnished(self) -> FurnishedScene:
-        scene, blocks = place_objects(read_scene(self.path), self.things, root=self.root)
+        scene, blocks = place_objects(read_scene(self.path, up=self.up, scale=self.scale), self.things, root=self.root)
         return FurnishedScene(apply_lighting(scene, self.lighting), blocks)
 
     @cached_property
@@ -137,7 +140,7 @@ class SceneSource:
     def _official_mesh(self, shape: AgentShape) -> NavigationMesh | None:
         """Habitat's `.navmesh` beside the scene, if it was made for such an agent and nothing was put in its way."""
         file = self.path.with_suffix(".navmesh")
-        if self.things or not file.exists():
+        if self.things or self.up != "auto" or self.scale is not None or not file.exists():
             return None
         mesh = read_navmesh(file)
         made_for, wanted = ((round(body.radius, 3), round(body.height, 3)) for body in (mesh.shape, shape))
@@ -171,6 +174,7 @@ class SceneManager:
     """Opens the scenes of one benchmark."""
 
     def __init__(self, benchmark: BenchmarkConfig, *, cache: Path) -> None:
+        self._dataset = benchmark.dataset
         self._root = Path(benchmark.dataset.scene_path)
         scenario = benchmark.scenario_config
         self._things = (*scenario.objects, *scenario.obstacles)
@@ -202,7 +206,13 @@ class SceneManager:
     def _make(self, scene_id: str, shape: AgentShape) -> NavigableScene:
         path = find_scene(scene_id, self._root)
         source = SceneSource(
-            path=path, things=self._things, root=self._root, cache=self._cache, lighting=self._lighting
+            path=path,
+            things=self._things,
+            root=self._root,
+            cache=self._cache,
+            lighting=self._lighting,
+            up=self._dataset.scene_up,
+            scale=self._dataset.scene_scale,
         )
         return NavigableScene(
             source=source,

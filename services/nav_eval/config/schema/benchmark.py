@@ -5,10 +5,10 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from nav_eval.config.schema.rig import RigConfig
-from nav_eval.config.schema.scenario import RobotConfig, ScenarioConfig
+from nav_eval.config.schema.scenario import RobotConfig, ScenarioConfig, UpAxis
 from nav_eval.config.schema.task import TaskConfig
 from nav_eval.config_model import (
     Aliases,
@@ -17,6 +17,7 @@ from nav_eval.config_model import (
     FilePath,
     Flag,
     Index,
+    LaterField,
     Name,
     Positive,
     Seed,
@@ -89,6 +90,10 @@ class DatasetConfig(ConfigModel):
     """File or folder with the episodes; `{split}` and `{role}` are filled in. A template leaves it null."""
     scene_path: FilePath = "data/scene_datasets/"
     """Folder that the scene ids of the episodes are relative to."""
+    scene_up: Annotated[UpAxis, LaterField] = "auto"
+    """Which way is up in the scene files: x, y, z, -x, -y, -z, three numbers "x,y,z"; `auto` as docs/scenes.md says."""
+    scene_scale: Annotated[Positive | None, LaterField] = None
+    """Metres per unit of the scene files."""
     split: Name | None = None
     """Name of the split; the file name of `data_path` when not given. LH-VLN also has `val_by_batch` and the like."""
     gt_path: FilePath | None = None
@@ -357,14 +362,9 @@ class BenchmarkConfig(ConfigModel):
     agent_service: AgentServiceConfig | None = None
     """The agent to call, unless the command line names one."""
     output: Annotated[OutputConfig, Field(default_factory=OutputConfig)]
-    rigs: tuple[RigConfig, ...] = ()
+    rigs: Annotated[tuple[RigConfig, ...], LaterField] = ()
     """Cameras and motion that an agent may choose among, by names in `configs/scenarios/rigs/` or in full; the first
     when it does not choose. Without rigs the task's own sensors and actions count."""
-
-    @model_serializer(mode="wrap")
-    def _leave_out_what_nobody_said(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """A benchmark without rigs has the digest that it had before there were any."""
-        return {key: value for key, value in dump(self).items() if key != "rigs" or value}
 
     @model_validator(mode="after")
     def _check(self) -> "BenchmarkConfig":

@@ -21,6 +21,7 @@ from nav_eval.config_model import (
     FilePath,
     Flag,
     Fraction,
+    LaterField,
     Name,
     NonNegative,
     Number,
@@ -93,6 +94,8 @@ DEFAULT_ROBOT = RobotConfig(name="default_agent")
 
 
 Scale = tuple[Positive, Positive, Positive]
+_NUMBER = r"[+-]?\d+(\.\d+)?"
+UpAxis = Annotated[str, Field(pattern=rf"^(auto|[+-]?[xyz]|{_NUMBER},{_NUMBER},{_NUMBER})$")]
 
 
 class BaseObjCfg(ConfigModel):
@@ -124,6 +127,8 @@ class MeshObjCfg(BaseObjCfg):
 
     type: Literal["MeshObjCfg"] = "MeshObjCfg"
     mesh_path: FilePath
+    up: Annotated[UpAxis, LaterField] = "auto"
+    """Which way is up in the file: x, y, z, -x, -y, -z, three numbers "x,y,z", or what its format says."""
 
 
 class PrimitiveCubeCfg(BaseObjCfg):

@@ -6,6 +6,7 @@ its side or is drawn in centimetres. It is evidence, not proof: whoever knows be
 """
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 
@@ -40,12 +41,18 @@ class AxisEvidence:
     @property
     def storey_height(self) -> float | None:
         """The first plausible distance from a floor to a ceiling, to the next floor, or to the top."""
-        for floor in self.floors:
-            gaps = [height - floor for height in sorted((*self.ceilings, *self.floors))]
-            plausible = [gap for gap in gaps if STOREY_HEIGHTS[0] <= gap <= STOREY_HEIGHTS[1]]
-            if plausible:
-                return plausible[0]
+        for gap in self._iterate_gaps():
+            if STOREY_HEIGHTS[0] <= gap <= STOREY_HEIGHTS[1]:
+                return gap
         return self.extent if STOREY_HEIGHTS[0] <= self.extent <= STOREY_HEIGHTS[1] else None
+
+    def has_storey(self, scale: float) -> bool:
+        """Whether some ceiling or floor is as far above a floor as in a house, if the file is in such units."""
+        return any(STOREY_HEIGHTS[0] <= scale * gap <= STOREY_HEIGHTS[1] for gap in self._iterate_gaps())
+
+    def _iterate_gaps(self) -> Iterator[float]:
+        for floor in self.floors:
+            yield from (height - floor for height in sorted((*self.ceilings, *self.floors)))
 
 
 class Shape:
@@ -217,7 +224,7 @@ def _round_vector(values: list[float]) -> Vec3:
 LARGEST = 10_000.0  # metres: beyond this a unit other than the metre is certain
 TALLEST = 60.0  # metres: beyond this a unit other than the metre is likely
 SMALLEST = 1.5  # metres: nobody stands up in this
-UNITS = {"millimetres": 0.001, "centimetres": 0.01, "inches": 0.0254, "feet": 0.3048}
+UNITS = {"centimetres": 0.01, "millimetres": 0.001, "inches": 0.0254, "feet": 0.3048}
 COARSE = 0.001  # metres between neighbouring float32 coordinates
 
 
@@ -244,10 +251,12 @@ def _check_precision(farthest: np.float32, log: ReadLog) -> None:
 
 
 def _format_advice(scene: Scene) -> str:
-    height = Shape(scene).along(1).extent
-    for unit, factor in UNITS.items():
-        if STOREY_HEIGHTS[0] <= height * factor <= 3 * STOREY_HEIGHTS[1]:
-            return f" If it is drawn in {unit}, pass scale={factor:g}."
+    vertical = Shape(scene).along(1)
+    by_storey = [unit for unit, factor in UNITS.items() if vertical.has_storey(factor)]
+    low, high = STOREY_HEIGHTS[0], 3 * STOREY_HEIGHTS[1]
+    by_height = [unit for unit, factor in UNITS.items() if low <= vertical.extent * factor <= high]
+    for unit in (*by_storey, *by_height):
+        return f" If it is drawn in {unit}, pass scale={UNITS[unit]:g}."
     return " If it is not drawn in metres, pass the scale."
 
 

@@ -1,8 +1,8 @@
 """Turning a scene upright: Y up, −Z forward, metres.
 
 Who decides, in this order: the caller; Habitat's `<scene>.stage_config.json` next to the scene; the naming
-conventions of known data sets; the shape of the scene, where it clearly contradicts the format's own rule. The report
-says which of them it was.
+conventions of known data sets; the format's own rule. The shape of the scene is asked where the format prescribes
+nothing, where the name is all there is, and where nobody could walk otherwise. The report says which of them it was.
 """
 
 import re
@@ -74,19 +74,23 @@ DEFAULT_FRONT: Vec3 = (0.0, 1.0, 0.0)
 #: Data sets whose files are Z-up, by the path that their own tools give them.
 Z_UP_NAMES: dict[str, re.Pattern[str]] = {
     "HM3D": re.compile(r"(^|/)\d{5}-(?P<scan>[A-Za-z0-9]{11})/(?P=scan)(\.basis|\.semantic)?\.glb$|\.basis\.glb$"),
-    "Matterport3D": re.compile(r"(^|/)(?P<scan>[A-Za-z0-9]{11})/(?P=scan)(\.glb|_semantic\.ply)$"),
+    "Matterport3D": re.compile(
+        r"(^|/)(?!\d*([A-Z]+|[a-z]*([A-Z][a-z]+)*)\d*/)(?P<scan>[A-Za-z0-9]{11})/(?P=scan)(\.glb|_semantic\.ply)$"
+    ),  # eleven letters at random: `LivingRoom1` is a name that somebody gave
     "ScanNet": re.compile(r"(^|/)scene\d{4}_\d{2}_vh_clean(_2)?(\.labels)?\.ply$"),
     "Replica": re.compile(r"(^|/)(mesh|mesh_semantic)\.ply$"),
 }
 
 #: The vertical that a format prescribes or usually has.
 FORMAT_UP = {".3mf": "z", ".dae": "y", ".glb": "y", ".gltf": "y", ".obj": "y", ".off": "z", ".ply": "z", ".stl": "z"}
-#: By how much the shape must favour another axis. glTF prescribes Y, COLLADA says which (its reader turns it to Y), and
-#: 3MF prescribes Z; the others prescribe nothing.
-DECISIVE = {".3mf": 1.4, ".dae": 1.4, ".glb": 1.4, ".gltf": 1.4, ".obj": 1.15, ".off": 1.15, ".ply": 1.15, ".stl": 1.15}
+#: Formats that say which way is up: glTF Y, 3MF Z, and COLLADA in the file (its reader turns it to Y).
+PRESCRIBED = frozenset({".3mf", ".dae", ".glb", ".gltf"})
+#: By how much the shape must favour another axis, where somebody says which it is, and where nobody does.
+DECISIVE, DECISIVE_ALONE = 1.4, 1.15
 
 #: Shares of all surface: a building has more level surface than this, and a tilted one that much askew.
 HARDLY_ANY, MUCH = 0.05, 0.2
+NO_FLOOR = 0.01  # and below this there is nothing to walk on
 UPRIGHT = 0.985  # cosine of ten degrees
 
 
@@ -103,7 +107,7 @@ def orient(
     scene: Scene, *, path: Path, up: str, scale: float | None, config: StageConfig | None, log: ReadLog
 ) -> tuple[Scene, NDArray[np.float64]]:
     """The scene upright and in metres, and the matrix that made it so."""
-    frame = choose_frame(scene, path=path, up=up, config=config)
+    frame = choose_frame(scene, path=path, up=up, config=config, log=log)
     matrix = np.eye(4)
     matrix[:3, :3] = compute_rotation(frame) @ np.diag(_choose_scales(scale, config, log))
     log.up = f"{_format_vector(frame.up)} ({frame.reason})"
@@ -112,22 +116,36 @@ def orient(
     return (scene, matrix) if np.array_equal(matrix, np.eye(4)) else (_transform_scene(scene, matrix), matrix)
 
 
-def choose_frame(scene: Scene, *, path: Path, up: str, config: StageConfig | None) -> FileFrame:
+def choose_frame(scene: Scene, *, path: Path, up: str, config: StageConfig | None, log: ReadLog) -> FileFrame:
     """Which way is up, and who says so."""
-    if up != "auto":
+    if up not in ("auto", "format"):
         return _make_requested_frame(up)
     if config is not None and (config.up or config.gravity):
         return _make_configured_frame(config)
     suffix = path.suffix.lower()
     dataset = find_dataset_by_name(path)
     expected = "z" if dataset else FORMAT_UP[suffix]
-    shape = Shape(scene)
-    refuse_tilted(scene, shape, expected=expected, source=str(path))
-    voted = choose_axis(shape, expected=expected, decisive=DECISIVE[suffix])
+    voted = expected if up == "format" else _vote(scene, path=path, expected=expected, log=log)
     if voted != expected:
         return FileFrame(up=AXES[voted], front=_get_front(voted), reason="its floors are the largest level surfaces")
     reason = f"named like a {dataset} scene" if dataset else f"the rule for {suffix} files"
     return FileFrame(up=AXES[expected], front=_get_front(expected), reason=reason)
+
+
+def _vote(scene: Scene, *, path: Path, expected: str, log: ReadLog) -> str:
+    """The axis that the shape speaks for. What a format prescribes holds as long as there is any floor."""
+    shape, suffix = Shape(scene), path.suffix.lower()
+    refuse_tilted(scene, shape, expected=expected, source=str(path))
+    decisive = DECISIVE if suffix in PRESCRIBED else DECISIVE_ALONE
+    voted = choose_axis(shape, expected=expected, decisive=decisive)
+    is_ruled = suffix in PRESCRIBED and find_dataset_by_name(path) is None
+    if voted == expected or not is_ruled or shape.level_share("xyz".index(expected)) < NO_FLOOR:
+        return voted
+    log.warn(
+        f"By its shape +{voted.upper()} could be up; {suffix} files have +{expected.upper()} up, and so it is read. "
+        f"If it lies on its side, pass up={voted}."
+    )
+    return expected
 
 
 def find_dataset_by_name(path: Path) -> str | None:
@@ -189,7 +207,7 @@ def _make_requested_frame(up: str) -> FileFrame:
         x, y, z = (float(part) for part in up.split(","))
     except ValueError:
         raise SceneError(
-            f'up={up!r} is not possible; use "auto", x, y, z, -x, -y, -z or three numbers "x,y,z".'
+            f'up={up!r} is not possible; use "auto", "format", x, y, z, -x, -y, -z or three numbers "x,y,z".'
         ) from None
     return _make_frame((x, y, z), None, reason="as asked for")
 

@@ -86,7 +86,8 @@ def read_scene(
 ) -> Scene:
     """Read a scene file into metres, Y up.
 
-    `up` is "auto", an axis ("y", "-z", …) or three numbers; `scale` multiplies all coordinates.
+    `up` is "auto", "format" (its rule alone, whatever the shape), an axis ("y", "-z", …) or three numbers; `scale`
+    multiplies all coordinates.
     docs/scenes.md says what is read, how "auto" decides, and what the report contains.
     """
     path = Path(path)

@@ -242,7 +242,7 @@ def _compute_extent(
     if width * depth > MAX_TABLE or max(np.abs(lower).max(), np.abs(upper).max()) > MAX_TABLE:
         raise NavigationMeshError(
             f"The scene spans {width * side:.0f} × {depth * side:.0f} m, more than a navigation mesh can hold. "
-            "Check its unit, or remove what lies far outside."
+            "If it is not drawn in metres, say so (`--scale`, or `dataset.scene_scale`); or cut what lies far outside."
         )
     return (int(lower[0]), int(lower[1])), (depth, width)
 
@@ -253,7 +253,8 @@ def _number_tiles(occupied: NDArray[np.bool_], spacing: float) -> NDArray[np.int
     if count > MAX_TILES:
         raise NavigationMeshError(
             f"The scene covers about {count * (TILE * spacing) ** 2:.0f} m², more than a navigation mesh holds at "
-            f"{spacing} m; give the agent a larger cell_size (and radius), or cut the scene."
+            f"{spacing} m. If it is not drawn in metres, say so (`--scale`, or `dataset.scene_scale`); if it is that "
+            "large, give the agent a larger cell_size (and radius), or cut the scene."
         )
     slots = np.full(occupied.shape, -1, dtype=np.int32)
     slots[occupied] = np.arange(count, dtype=np.int32)

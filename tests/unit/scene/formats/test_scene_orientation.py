@@ -6,9 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from gltf_files import GltfFile
+from pydantic import ValidationError
 
+from nav_eval.config.schema import DatasetConfig, MeshObjCfg
 from nav_eval.errors import SceneError
 from nav_eval.scene.formats import read_scene
+from nav_eval.scene.objects import place_objects
+from nav_eval.simulator.scene_manager import SceneSource
 
 BOX = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], np.float32)
 BOX_CORNERS = np.array(
@@ -61,13 +65,39 @@ def test_a_y_up_house_stays_as_it_is(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["house", "without a ceiling", "one wide room", "two storeys"])
-def test_a_z_up_house_is_noticed_and_turned(tmp_path: Path, name: str) -> None:
+def test_a_house_that_lies_on_its_side_is_read_as_gltf_says_and_reported(tmp_path: Path, name: str) -> None:
+    lying = read_scene(save(tmp_path / "lying.glb", HOUSES[name], matrix=INTO_Z_UP))
+    assert lying.report.up == "+Y (the rule for .glb files)"
+    assert any("pass up=z" in warning for warning in lying.report.warnings)
+
+
+def save_obj(path: Path, boxes: list[tuple], *, matrix: np.ndarray) -> Path:
+    points = np.concatenate([np.array(lower) + BOX * np.array(size) for lower, size in boxes]) @ matrix.T
+    corners = np.concatenate([BOX_CORNERS + 8 * index for index in range(len(boxes))]) + 1
+    lines = [*(f"v {x:.6f} {y:.6f} {z:.6f}" for x, y, z in points), *(f"f {a} {b} {c}" for a, b, c in corners)]
+    path.write_text("\n".join(lines))
+    return path
+
+
+@pytest.mark.parametrize("name", ["house", "without a ceiling", "one wide room", "two storeys"])
+def test_a_z_up_house_is_noticed_and_turned_where_the_format_says_nothing(tmp_path: Path, name: str) -> None:
     upright = read_scene(save(tmp_path / "upright.glb", HOUSES[name]))
-    turned = read_scene(save(tmp_path / "lying.glb", HOUSES[name], matrix=INTO_Z_UP))
+    turned = read_scene(save_obj(tmp_path / "lying.obj", HOUSES[name], matrix=INTO_Z_UP))
     assert "+Z" in turned.report.up
-    assert np.allclose(turned.positions[turned.triangles], upright.positions[upright.triangles], atol=1e-6)
-    assert np.allclose(turned.normals, upright.normals, atol=1e-6)
+    assert np.allclose(turned.positions[turned.triangles], upright.positions[upright.triangles], atol=1e-5)
     assert any("turned to +Y" in note for note in turned.report.notes)
+
+
+@pytest.mark.parametrize(
+    "boxes",
+    [
+        [((-0.25, 0, -0.25), (0.5, 0.05, 0.5)), ((-0.25, 0.05, 0.2), (0.5, 6.0, 4.0))],  # a tall slab on a foot
+        [((0, 0, 0), (0.3, 2.4, 9.0)), ((0, 0, 0), (2.2, 0.1, 0.1))],  # a fence
+        [((0, 0, 0), (2.5, 30.0, 30.0)), ((0, 0, 0), (2.5, 0.1, 30.0))],  # a tower block, thin and wide
+    ],
+)
+def test_gltf_files_stay_upright(tmp_path: Path, boxes: list[tuple]) -> None:
+    assert read_scene(save(tmp_path / "model.glb", boxes)).report.up == "+Y (the rule for .glb files)"
 
 
 @pytest.mark.parametrize(
@@ -125,6 +155,11 @@ def test_nonsense_is_refused(tmp_path: Path, up: str) -> None:
         ("17DRP5sb8fy", "17DRP5sb8fy.glb", "Matterport3D"),
         (".", "anything.basis.glb", "HM3D"),
         (".", "TEEsavR23oF.glb", None),
+        ("YmJkqBEsHnH", "YmJkqBEsHnH.glb", "Matterport3D"),
+        ("LivingRoom1", "LivingRoom1.glb", None),
+        ("ToyCarModel", "ToyCarModel.glb", None),
+        ("cottagehome", "cottagehome.glb", None),
+        ("BUILDING001", "BUILDING001.glb", None),
         ("00800-TEEsavR23oF", "other.glb", None),
     ],
 )
@@ -232,3 +267,35 @@ def test_kilometres_are_refused(tmp_path: Path) -> None:
 def test_impossible_scales_are_refused(tmp_path: Path, scale: float) -> None:
     with pytest.raises(SceneError, match="scale"):
         read_scene(save(tmp_path / "house.glb", house()), scale=scale)
+
+
+def test_a_house_in_centimetres_is_not_taken_for_millimetres(tmp_path: Path) -> None:
+    tower = [((x, y + 2.8 * k, z), size) for k in range(9) for (x, y, z), size in house()]  # 25 m: 2,500 cm
+    scene = read_scene(save(tmp_path / "tower.glb", tower, scale=100.0))
+    assert any("centimetres, pass scale=0.01" in warning for warning in scene.report.warnings)
+
+
+def test_objects_stand_as_their_format_says_or_as_they_are_told(tmp_path: Path) -> None:
+    """A rack looks more like a house on its side than like a rack."""
+    rack = house(wide=3, deep=9, high=2.5)
+    save_obj(tmp_path / "rack.obj", rack, matrix=INTO_Z_UP)
+    room = read_scene(save(tmp_path / "room.glb", house(wide=30, deep=30)))
+    for up, height in (("auto", 9.0), ("z", 2.7)):
+        thing = MeshObjCfg(name="rack", mesh_path="rack.obj", up=up)
+        placed = place_objects(room, [thing], root=tmp_path).scene.semantics.objects[-1]
+        assert placed.size[1] == pytest.approx(height, abs=0.2), up
+
+
+def test_a_benchmark_says_how_its_scenes_are_drawn(tmp_path: Path) -> None:
+    file = save(tmp_path / "room.glb", house(), matrix=INTO_Z_UP, scale=100.0)
+    sources = [
+        SceneSource(path=file, things=(), root=tmp_path, cache=tmp_path / "cache", up=up, scale=scale)
+        for up, scale in (("auto", None), ("z", 0.01))
+    ]
+    assert sources[0].digest != sources[1].digest
+    lower, upper = sources[1].furnished.scene.bounds
+    assert np.allclose(upper - lower, (10.0, 2.9, 8.0), atol=1e-3)
+    dataset = {"type": "vln", "format": "r2r"}
+    assert DatasetConfig(**dataset, scene_up="z", scene_scale=0.01).scene_scale == 0.01
+    with pytest.raises(ValidationError):
+        DatasetConfig(**dataset, scene_up="north")
