@@ -1,5 +1,6 @@
 """Wavefront OBJ scenes with their MTL materials."""
 
+import codecs
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import isfinite
@@ -167,8 +168,14 @@ def _parse(content: bytes, folder: SceneFolder, log: ReadLog) -> _ObjFile:
     return lines
 
 
+def decode_text(content: bytes) -> str:
+    """UTF-8, or UTF-16 where the file begins with its mark; what is neither becomes question marks."""
+    is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return content.decode("utf-16" if is_utf16 else "utf-8-sig", errors="replace")
+
+
 def _split_statements(content: bytes) -> Iterator[tuple[str, str]]:
-    text = content.decode("utf-8", errors="replace").replace("\\\r\n", " ").replace("\\\n", " ")
+    text = decode_text(content).replace("\\\r\n", " ").replace("\\\n", " ")
     for line in text.splitlines():
         keyword, _, rest = line.strip().replace("\t", " ").partition(" ")
         if keyword and not keyword.startswith("#"):
@@ -261,7 +268,7 @@ def _read_libraries(names: list[str], folder: SceneFolder, log: ReadLog) -> dict
     materials: dict[str, MtlMaterial] = {}
     for name in dict.fromkeys(names):
         try:
-            text = folder.read(name).decode("utf-8", errors="replace")
+            text = decode_text(folder.read(name))
         except MissingFile as error:
             log.warn(f"{error} Its materials are shown in a neutral grey.")
             continue

@@ -75,6 +75,8 @@ def parse_ply(content: bytes, *, source: str, limits: ReadLimits) -> PlyFile:
     tables, position = {}, 0
     for element in elements:
         tables[element.name], position = _read_table(data, position, element, source)
+    if bytes(data[position:]).strip():
+        raise SceneError(f"{source}: goes on after the {_format_counts(elements)} of its header; export it again.")
     return PlyFile(tables=tables, comments=comments)
 
 
@@ -103,6 +105,10 @@ def _parse_header(content: bytes, source: str) -> tuple[list[Element], list[str]
     if not order or sum(len(element.properties) for element in elements) > MAX_PROPERTIES:
         raise SceneError(f"{source}: the PLY header names no known format, or too many properties.")
     return elements, comments, order, body
+
+
+def _format_counts(elements: list[Element]) -> str:
+    return ", ".join(f"{element.count:,} {element.name} records" for element in elements)
 
 
 def _is_known(*names: str) -> bool:

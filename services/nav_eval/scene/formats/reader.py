@@ -20,7 +20,7 @@ from nav_eval.scene.formats.collada import list_picture_files, read_collada
 from nav_eval.scene.formats.gltf import read_gltf
 from nav_eval.scene.formats.gltf.document import list_named_files
 from nav_eval.scene.formats.inspection import check_plausible
-from nav_eval.scene.formats.obj import parse_mtl, read_obj
+from nav_eval.scene.formats.obj import decode_text, parse_mtl, read_obj
 from nav_eval.scene.formats.orientation import find_dataset_by_name, get_config_names, orient, read_stage_config
 from nav_eval.scene.formats.ply import read_ply
 from nav_eval.scene.formats.scene_folder import MissingFile, ReadLimits, SceneFolder
@@ -75,6 +75,7 @@ SCENE_SUFFIXES = tuple(READERS)
 _BLENDER_FORMATS = (".blend", ".fbx", ".usd", ".usda", ".usdc", ".usdz")
 HINTS = {
     **dict.fromkeys(_BLENDER_FORMATS, "open it in Blender and export it as glTF 2.0 (.glb)"),
+    **dict.fromkeys((".sdf", ".world"), "convert the world's models with Blender, or read their .dae and .stl files"),
     ".ifc": "convert it with IfcOpenShell: `IfcConvert building.ifc building.glb`",
     ".zae": "unpack it and read the .dae file inside",
     ".zip": "unpack it and read the scene file inside",
@@ -160,13 +161,13 @@ def _find_other_files(path: Path, content: bytes, folder: SceneFolder) -> Iterat
 
 
 def _find_obj_files(content: bytes, folder: SceneFolder, log: ReadLog) -> Iterator[str]:
-    for line in content.decode("utf-8", errors="replace").splitlines():
+    for line in decode_text(content).splitlines():
         keyword, _, name = line.strip().partition(" ")
         if keyword != "mtllib":
             continue
         yield name.strip()
         try:
-            library = folder.read(name.strip()).decode("utf-8", errors="replace")
+            library = decode_text(folder.read(name.strip()))
         except MissingFile:
             continue
         yield from (m.diffuse_map for m in parse_mtl(library, log).values() if m.diffuse_map)

@@ -332,3 +332,25 @@ def test_a_missing_buffer_is_an_error_that_names_it(tmp_path: Path) -> None:
     (tmp_path / "geometry.bin").unlink()
     with pytest.raises(SceneError, match=r"geometry\.bin"):
         read_scene(path)
+
+
+@pytest.mark.parametrize("spaces", [1, 2, 3])
+@pytest.mark.parametrize("padded", [True, False])
+def test_chunks_of_odd_length_are_read(tmp_path: Path, spaces: int, padded: bool) -> None:
+    """GLB wants multiples of four; who forgets it either pads without counting, or does not pad."""
+    file = GltfFile()
+    file.node(mesh=file.mesh({"POSITION": file.accessor(np.eye(3, dtype=np.float32))}))
+    content = file.save(tmp_path / "scene.glb").read_bytes()
+    length = int.from_bytes(content[12:16], "little")
+    text = content[20 : 20 + length].rstrip() + b" "
+    text += b" " * (-len(text) % 4 + spaces)
+    fill = b"\0" * (-len(text) % 4 if padded else 0)
+    rest = len(text).to_bytes(4, "little") + b"JSON" + text + fill + content[20 + length :]
+    (tmp_path / "scene.glb").write_bytes(content[:8] + (12 + len(rest)).to_bytes(4, "little") + rest)
+    assert len(read_scene(tmp_path / "scene.glb").triangles) == 1
+
+
+def test_gltf_1_is_called_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "old.gltf").write_text('{"asset": {"version": "1.0"}, "scenes": {"main": {}}}')
+    with pytest.raises(SceneError, match=r"is glTF 1\.0"):
+        read_scene(tmp_path / "old.gltf")

@@ -134,3 +134,10 @@ def test_lines_and_points_are_left_out_with_a_warning(tmp_path: Path) -> None:
 def test_unusable_files_say_why(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(SceneError, match=message):
         read(tmp_path, text)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
+def test_marks_at_the_beginning_say_how_the_text_is_written(tmp_path: Path, encoding: str) -> None:
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    (tmp_path / "scene.obj").write_bytes(f"{mark}v 0 0 0\nv 3 0 0\nv 0 0 -3\nf 1 2 3\n".encode(encoding))
+    assert len(read_scene(tmp_path / "scene.obj").triangles) == 1

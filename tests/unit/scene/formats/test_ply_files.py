@@ -164,6 +164,7 @@ def test_scans_named_like_scannet_are_turned_upright(tmp_path: Path) -> None:
         (b"ply\nformat ascii 1.0\nelement vertex 0\nend_header\n", "no vertices"),
         (b"ply\nformat ascii 1.0\nelement vertex 2\nproperty float x\nend_header\n0\n", "ends within its vertex"),
         (b"ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nend_header\nhello\n", "no number"),
+        (b"ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nend_header\n0\n0\n", "goes on after the 1 v"),
         (b"ply\nformat binary_little_endian 1.0\nelement face 1\nproperty list char int vertex_index\nend_header\n\x7f",
          "ends within its face"),
         (b"ply\nformat binary_little_endian 1.0\nelement vertex 99999999999\nproperty float x\nend_header\n", "limit"),

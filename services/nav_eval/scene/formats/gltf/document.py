@@ -79,8 +79,14 @@ def _split_chunks(content: memoryview, source: str) -> list[tuple[int, memoryvie
         if len(chunk) < length:
             raise SceneError(f"{source}: a chunk of the GLB runs past the end of the file; copy it again.")
         chunks.append((kind, chunk))
-        offset += 8 + (length + 3) // 4 * 4
+        offset = _find_next_chunk(content, offset + 8 + length)
     return chunks
+
+
+def _find_next_chunk(content: memoryview, end: int) -> int:
+    """Chunks are multiples of four bytes long. Some writers pad them without counting it, others do not pad at all."""
+    follows = int.from_bytes(content[end + 4 : end + 8], "little") in (JSON_CHUNK, BINARY_CHUNK)
+    return end if follows else (end + 3) // 4 * 4
 
 
 def _decode_text(text: memoryview, kind: type[T], source: str) -> T:
@@ -88,7 +94,24 @@ def _decode_text(text: memoryview, kind: type[T], source: str) -> T:
         # Not strict: some writers store counts as 12.0.
         return msgspec.json.decode(bytes(text).removeprefix(b"\xef\xbb\xbf").rstrip(b"\0"), type=kind, strict=False)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        if _is_version_1(text):
+            raise SceneError(f"{source}: is glTF 1.0, which is not read; export it as glTF 2.0.") from error
         raise SceneError(f"{source}: is not a usable glTF 2.0 document: {error}.") from error
+
+
+class _Asset(msgspec.Struct):
+    version: str = ""
+
+
+class _Versioned(msgspec.Struct):
+    asset: _Asset = msgspec.field(default_factory=_Asset)
+
+
+def _is_version_1(text: memoryview) -> bool:
+    try:
+        return msgspec.json.decode(text, type=_Versioned).asset.version.startswith("1.")
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
