@@ -11,7 +11,7 @@ LABS := 0.3.320260507 0.3.220241205 0.2.520230802
 DEMO_READY := $(VENV)/.ready-demo
 SOURCES := pyproject.toml sdk/pyproject.toml constraints.txt protos/build.py protos/nav_eval/v1/agent.proto
 
-.PHONY: setup hooks secrets demo test habitat unit integration browser containers lint format bench lock clean
+.PHONY: setup hooks secrets demo test habitat unit integration browser containers lint format bench lock audit sbom release clean
 
 setup: $(READY)  ## install everything
 
@@ -42,7 +42,7 @@ demo: $(DEMO_READY)  ## the main job, on this machine, without Docker
 test: $(READY)  ## every test there is; as root also those on a private Docker engine
 	deploy/host-packages.sh $(TEST_PACKAGES)
 	[ "$$(id -u)" -ne 0 ] || deploy/host-packages.sh $(ENGINE_PACKAGES)
-	$(BIN)/python -c 'import rerun, torch' 2>/dev/null || $(BIN)/pip install --quiet --constraint constraints.txt --editable '.[learn,rerun]'
+	$(BIN)/python -c 'import rerun, torch' 2>/dev/null || INSTALLER=pip deploy/install.sh $(BIN) --quiet --editable '.[learn,rerun]'
 	$(BIN)/pytest --numprocesses 2 --dist loadgroup --cov --cov-report=term $(ARGS)
 
 habitat: $(READY)  ## the real habitat-lab, every version that we promise, each in a virtualenv of its own
@@ -78,8 +78,18 @@ format: $(READY)
 bench: $(READY)  ## ratios in one run, written to bench/results.json
 	$(BIN)/python -m bench $(ARGS)
 
-lock: $(READY)  ## write down the versions that are installed now
-	$(BIN)/pip freeze --exclude-editable | grep -v '^-e' | sed 's/+cpu$$//' > constraints.txt
+lock: $(READY)  ## versions and hashes of all libraries; ARGS=--upgrade takes newer ones
+	deploy/lock.sh $(BIN) $(ARGS)
+
+audit: $(READY)  ## known vulnerabilities of what the images install; ADVISORIES=all.zip where PyPI does not say
+	$(BIN)/python deploy/release/audit.py deploy/docker/locks/*.txt $(if $(ADVISORIES),--database $(ADVISORIES))
+
+sbom: $(READY)  ## CycloneDX documents of the images' Python libraries, in dist/sbom
+	for image in gateway simulator agent; do $(BIN)/python deploy/release/sbom.py deploy/docker/locks/$$image.txt \
+	    dist/sbom/nav-eval-$$image.cdx.json --name nav-eval-$$image --version "$$($(BIN)/python -c 'import nav_eval; print(nav_eval.__version__)')" || exit 1; done
+
+release: $(READY)  ## audited images on BASE=NAME@sha256:…, each with its CycloneDX document
+	deploy/release/release.sh "$(BASE)" $(ADVISORIES)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache htmlcov

@@ -3,12 +3,13 @@
 # usage: build.sh [base gateway worker simulator agent postgres redis haproxy nginx]      (default: all; needs an engine, the base needs root)
 #   NAV_EVAL_CACHE      where the base tarball is kept (default ~/.cache/nav-eval)
 #   PYTHON              whose pip downloads the wheels (default .venv/bin/python, else python3)
+#   BASE                another base, NAME@sha256:… or the id of an image that is here (default: made from Debian packages)
 #   BUILD_NETWORK       network of `RUN apt-get` (default host: works on engines without a bridge)
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 cache=${NAV_EVAL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/nav-eval}/images
-base=nav-eval-base:bookworm
+base=${BASE:-nav-eval-base:bookworm}
 wheels=$root/deploy/docker/wheels
 python=${PYTHON:-$root/.venv/bin/python}
 [ -x "$python" ] || python=python3
@@ -18,7 +19,7 @@ main() {
     local wanted=("$@") job jobs=()
     [ ${#wanted[@]} -gt 0 ] || wanted=(gateway worker simulator agent postgres redis haproxy nginx)
     mkdir -p "$cache"
-    make_base &
+    [ -n "${BASE:-}" ] || make_base &
     job=$!
     [[ ! " ${wanted[*]} " =~ \ (gateway|worker|simulator|agent)\  ]] || (flock 9; collect_wheels) 9>"$cache/wheels.lock"
     wait "$job"
@@ -57,18 +58,13 @@ make_base() {
 
 # Everything that the images install, as wheels: pip on this host knows where to get them.
 collect_wheels() {
-    local stamp requirements
-    requirements=$(
-        "$python" "$root/deploy/docker/requirements.py" "$root/pyproject.toml" gateway worker render s3
-        "$python" "$root/deploy/docker/requirements.py" "$root/sdk/pyproject.toml"
-        printf '%s\n' hatchling grpcio-tools
-        echo async-timeout # Debian's Python 3.11.2 needs it; this host's may be newer
-    )
-    stamp=$( (cat "$root/constraints.txt"; echo "$requirements") | sha256sum)
+    local stamp lock
+    stamp=$(cat "$root"/deploy/docker/locks/*.txt | sha256sum)
     [ "$(cat "$wheels/.stamp" 2>/dev/null)" = "$stamp" ] && return
     rm -f "$wheels"/*.whl
-    "$python" -m pip download -qq --dest "$wheels" --only-binary :all: \
-        --constraint "$root/constraints.txt" --requirement <(echo "$requirements")
+    for lock in "$root"/deploy/docker/locks/*.txt; do
+        "$python" -m pip download -qq --dest "$wheels" --only-binary :all: --require-hashes --requirement "$lock"
+    done
     echo "$stamp" >"$wheels/.stamp"
 }
 

@@ -1,8 +1,10 @@
 #!/bin/sh
 # Makes /opt/nav-eval inside an image: first the libraries, then (a second call) our own code.
-# usage: install.sh libraries EXTRA… [--without NAME…]  |  install.sh ours [FOLDER]
+# Every file that comes from elsewhere has one of the hashes in deploy/docker/locks.
+# usage: install.sh libraries LOCK  |  install.sh ours [FOLDER]
 set -eu
 target=/opt/nav-eval
+builder=/opt/build
 export PIP_FIND_LINKS=/wheels PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 [ -n "${PIP_NO_INDEX:-}" ] || unset PIP_NO_INDEX
 [ -n "${PIP_INDEX_URL:-}" ] || unset PIP_INDEX_URL
@@ -34,11 +36,13 @@ what=$1
 shift
 if [ "$what" = libraries ]; then
     python3 -m venv "$target"
-    python3 /src/requirements.py /src/pyproject.toml "$@" >/tmp/requirements.txt
-    "$target/bin/pip" install --quiet --no-compile --constraint /src/constraints.txt --requirement /tmp/requirements.txt
+    "$target/bin/pip" install --quiet --no-compile --require-hashes --only-binary :all: --requirement "/src/$1.txt"
+    python3 -m venv "$builder"
+    "$builder/bin/pip" install --quiet --require-hashes --only-binary :all: --requirement /src/build.txt
     prune
 else
-    "$target/bin/pip" install --quiet --no-compile --no-deps "${1:-/src}"
+    "$builder/bin/pip" wheel --quiet --no-deps --no-build-isolation --wheel-dir /tmp/ours "${1:-/src}"
+    "$target/bin/pip" install --quiet --no-compile --no-deps /tmp/ours/*.whl
     "$target/bin/pip" uninstall --quiet --yes setuptools pip
 fi
 # Byte code for what is loaded at every start; of libraries it is there already when our code comes.

@@ -24,7 +24,7 @@ def requirements(project: Mapping[str, object], extras: Sequence[str]) -> Iterat
     seen = set()
     while wanted:
         requirement = wanted.pop(0)
-        if ours := _OURS.fullmatch(requirement):
+        if (ours := _OURS.fullmatch(requirement)) and optional.keys() >= set(ours[1].split(",")):
             wanted += [part for extra in ours[1].split(",") for part in optional[extra]]
         elif requirement not in seen:
             seen.add(requirement)
