@@ -40,6 +40,8 @@ class Task:
     episode_seconds: float = 0.0  #: of wall clock for the whole episode
     motions: Mapping[str, Motion] = field(default_factory=dict)
     """By action: what it does to the body. Those that only say something, such as `stop`, have none."""
+    budgets: Mapping[str, int] = field(default_factory=dict)
+    """By action: how often it may be done in an episode. Those without may be done as often as one likes."""
     control_rate_hz: float = 0.0  #: actions per simulated second; 0 where they take no time
     stop_meaning: str = "unspecified"  #: ends_episode, closes_subtask, or none
     success_metres: float = 0.0  #: a success is a stop closer than this; 0 means not told

@@ -76,6 +76,7 @@ def decode_task(message: pb.Task) -> Task:
             if action.HasField("motion")
             for motion in (action.motion,)
         },
+        budgets={action.name: action.budget for action in message.actions if action.budget},
         control_rate_hz=message.control_rate_hz,
         stop_meaning=_STOP_MEANINGS.get(message.stop_meaning, "unspecified"),
         success_metres=message.success_metres,

@@ -118,6 +118,7 @@ def decode_task(document: Document) -> Task:
             for name, spec in document.get("actions", {}).items()
             if spec.get("motion")
         },
+        budgets={name: int(spec["budget"]) for name, spec in document.get("actions", {}).items() if spec.get("budget")},
         control_rate_hz=float(document.get("control_rate_hz", 0.0)),
         stop_meaning=str(document.get("stop_meaning", "unspecified")),
         success_metres=float(document.get("success_metres", 0.0)),

@@ -79,7 +79,12 @@ class ActionLog:
 
 def _make_entry(action: Action) -> LoggedAction:
     """A bare name where there is no more to say."""
-    said = {"action_args": dict(action.arguments), "goal": action.goal, "text": action.text}
+    said = {
+        "action_args": dict(action.arguments),
+        "goal": action.goal,
+        "text": action.text,
+        "reply": action.reply,
+    }
     kept = {key: value for key, value in said.items() if value}
     return {"action": action.name, **kept} if kept else action.name
 
@@ -100,6 +105,7 @@ def parse_entry(entry: Any) -> Action:  # noqa: ANN401 - comes out of a file
                 arguments={str(name): float(value) for name, value in arguments.items()},
                 goal=_parse_goal(entry.get("goal")),
                 text=str(entry.get("text") or ""),
+                reply=str(entry.get("reply") or ""),
             )
     raise RecordError(f"An action log holds {entry!r}; an entry is a name, or an object with action and action_args.")
 

@@ -23,7 +23,7 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from nav_eval.action_log import ActionLog, ReasoningBudget, is_same_place, parse_entry
-from nav_eval.agents.messages import ANSWER, ASK, Action
+from nav_eval.agents.messages import ANSWER, Action
 from nav_eval.config.schema import BenchmarkConfig
 from nav_eval.dataset.episode import Episode
 from nav_eval.errors import RecordError, UnknownName
@@ -31,9 +31,10 @@ from nav_eval.records.results import EpisodeResult
 from nav_eval.scene.navigation import Ground
 from nav_eval.simulator.base import ObservationBuffers, Observations, Simulator, SimulatorSetup, open_simulator
 from nav_eval.simulator.goal_follower import GoalRequest
-from nav_eval.simulator.motion import GOALS, AgentState
+from nav_eval.simulator.informant import Informant
+from nav_eval.simulator.motion import ASK, GOALS, AgentState
 from nav_eval.tasks import Moved, Task, TaskStage
-from nav_eval.tasks.base import build_task
+from nav_eval.tasks.base import build_task, find_target_points
 
 STAY = "stay"  #: in a log: a goal was named that asks for no action
 MOTIONLESS = frozenset({STAY, ANSWER, ASK})  #: entries of a log that no body carries out
@@ -41,6 +42,10 @@ MOTIONLESS = frozenset({STAY, ANSWER, ASK})  #: entries of a log that no body ca
 
 class EpisodeOver(RecordError):
     """The episode is over: nothing can be done in it any more."""
+
+
+class QuestionRefused(RecordError):
+    """No question is left, or none is allowed; Task.actions says how many there are."""
 
 
 class EpisodePlay:
@@ -67,6 +72,9 @@ class EpisodePlay:
         self.state: AgentState = simulator.get_agent_state()
         self.log = ActionLog(episode.episode_id, self.state)
         self._reasoning = ReasoningBudget()
+        #: what the informant said last; None where nobody may ask
+        self.reply: str | None = "" if task.rules.questions else None
+        self._asked = 0
 
     @property
     def is_over(self) -> bool:
@@ -85,12 +93,16 @@ class EpisodePlay:
         """Carry out an action without looking; `seconds` are what it took since the one before."""
         if self.progress.over:
             raise EpisodeOver
+        if action.reply:  # of a log: what is said now is made again
+            action = replace(action, reply="")
         if action.name == ANSWER and not action.poses:
             return self._answer_in_words(action.text)
         if action.name == ANSWER:
             self.progress.answer(action.poses)
             self.log.append_answer(action.poses)
             return self.state
+        if action.name == ASK:
+            return self._ask(action, seconds=seconds)
         if action.text:
             action = replace(action, text=self._reasoning.keep(action.text))
         if action.name in GOALS:
@@ -104,6 +116,24 @@ class EpisodePlay:
         else:
             self.log.append_text_answer(text)
         return self.state
+
+    def _ask(self, action: Action, *, seconds: float) -> AgentState:
+        """A question costs a step; what is said to it is part of the log."""
+        self._asked += 1
+        if self._asked > self.task.rules.questions:
+            raise QuestionRefused(f"ask: the {self.task.rules.questions} questions of this episode are used up.")
+        goals = self.stages[self.stage].goals if self.stages else ()
+        points = find_target_points(goals, to_view_points=self.task.rules.to_view_points)
+        self.reply = self._informant.reply(action.text, self.state, points)
+        self.state = self.state._replace(collided=False)
+        self.log.append(Action(name=ASK, text=action.text, reply=self.reply), self.state)
+        self.progress.advance(Moved(action=ASK, position=self.state.position, seconds=seconds))
+        return self.state
+
+    @cached_property
+    def _informant(self) -> Informant:
+        simulator = self._simulator
+        return Informant(simulator.semantics, simulator.ground, tells_facts=not self.task.answers_in_words)
 
     def _walk(self, action: Action, *, seconds: float) -> AgentState:
         """Walk to a goal in the task's own actions: each is logged, the first one with what was asked for."""

@@ -116,7 +116,9 @@ def _encode_rig(task: TaskInterface) -> Document:
 
 def _encode_action_spec(spec: ActionSpec) -> Document:
     motion = {} if spec.motion is None else {"motion": asdict(spec.motion)}
-    return {"arguments": dict(spec.arguments), **motion, **({"takes_text": True} if spec.takes_text else {})}
+    words = {"takes_text": True} if spec.takes_text else {}
+    budget = {"budget": spec.budget} if spec.budget else {}
+    return {"arguments": dict(spec.arguments), **motion, **words, **budget}
 
 
 def _encode_camera(camera: CameraSpec | None) -> Document:

@@ -40,7 +40,8 @@ class ActionSpec:
 
     arguments: Mapping[str, tuple[float, float]] = field(default_factory=dict)  #: which it takes, between which values
     motion: MotionSpec | None = None  #: what it does when no argument says otherwise
-    takes_text: bool = False  #: an answer in words: `text` is the answer itself
+    takes_text: bool = False  #: in words: `text` is the answer or the question itself
+    budget: int = 0  #: how often it may be done in an episode; 0 means as often as one likes
 
 
 class StopMeaning(StrEnum):
@@ -170,7 +171,6 @@ def shorten(text: str, *, limit: int = MAX_TEXT) -> str:
 Array: TypeAlias = NDArray[Any]
 
 ANSWER = "answer"  #: the action of tasks that are answered: it carries poses or words
-ASK = "ask"  #: a question to the oracle, where a task allows it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -195,6 +195,7 @@ class Action:
     camera: str = ""  #: whose pixel it is, in a pixel goal
     text: str = ""  #: why, in the agent's own words; kept in the log as far as the budget goes
     goal: Mapping[str, Any] | None = None  #: in a log: what an agent asked for, at the first action that it led to
+    reply: str = ""  #: in a log: what the informant said to a question
 
     def to_goal(self) -> dict[str, Any]:
         """What was asked for, as a log keeps it."""

@@ -20,11 +20,11 @@ from nav_eval.errors import ConfigError
 from nav_eval.randomness import derive_seed
 from nav_eval.scene.navigation import DistanceField, Ground
 from nav_eval.simulator.expert import Expert
-from nav_eval.simulator.motion import GOALS, TELEPORT, AgentState, Body
+from nav_eval.simulator.motion import ASK, GOALS, TELEPORT, AgentState, Body
 from nav_eval.simulator.scene_manager import SceneManager, resolve_goals
 from nav_eval.tasks.base import find_target_points
 
-NAMED_PLACES = {*GOALS, TELEPORT}  #: actions that need to be told where
+NAMED_PLACES = {*GOALS, TELEPORT, ASK}  #: actions that need to be told where, or what
 
 #: stop well inside the success distance, not at its edge
 MARGIN = 0.75

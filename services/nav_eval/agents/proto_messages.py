@@ -143,6 +143,7 @@ def _encode_action_spec(name: str, spec: ActionSpec) -> pb.ActionSpec:
         arguments={key: pb.Range(low=low, high=high) for key, (low, high) in spec.arguments.items()},
         motion=None if spec.motion is None else pb.Motion(**asdict(spec.motion)),
         takes_text=spec.takes_text,
+        budget=spec.budget,
     )
 
 

@@ -17,7 +17,7 @@ from nav_eval.config.schema import BenchmarkConfig, TaskConfig
 from nav_eval.dataset.episode import Episode
 from nav_eval.errors import ConfigError
 from nav_eval.sensors import TEXT, Sensor, SensorSpec
-from nav_eval.simulator.motion import VELOCITY_CONTROL
+from nav_eval.simulator.motion import ASK, VELOCITY_CONTROL
 from nav_eval.tasks import STOP, TASKS
 
 LONGEST_TEXT = 1 << 20
@@ -123,7 +123,7 @@ def make_action_reader(task: TaskConfig, *, control: str | None = None) -> Actio
     """`discrete` or `velocity` control; by default what the task has, discrete where it has both."""
     if not TASKS.get(task.type).uses_motion:
         raise ConfigError(f"The task {task.type!r} is answered, not walked: make NavEval/Localization-v0.")
-    discrete = [action.name for action in task.actions if action.name != VELOCITY_CONTROL]
+    discrete = [action.name for action in task.actions if action.name not in (VELOCITY_CONTROL, ASK)]
     velocity = task.action(VELOCITY_CONTROL)
     if control is None:
         control = "discrete" if velocity is None or set(discrete) - {STOP} else "velocity"

@@ -38,6 +38,7 @@ from nav_eval.play import EpisodePlay
 from nav_eval.records.results import UNSCORED, Cause, EpisodeResult, EpisodeStatus
 from nav_eval.sensors import TextValue
 from nav_eval.simulator.base import Simulator
+from nav_eval.simulator.motion import ASK
 from nav_eval.tasks import Task
 
 
@@ -152,6 +153,8 @@ def _make_observation(play: EpisodePlay, between: tuple[Observation, ...] = ()) 
     """What was sensed last, in the words of the protocol."""
     arrays: dict[str, Array] = {name: v for name, v in play.observations.items() if isinstance(v, np.ndarray)}
     texts = {name: value.text for name, value in play.observations.items() if isinstance(value, TextValue)}
+    if play.reply is not None:
+        texts[ASK] = play.reply
     return Observation(step=play.progress.steps, sensors=arrays, texts=texts, between=between)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from nav_eval.agents.messages import ANSWER, ActionSpec, BodySpec, MotionSpec, StopMeaning, TaskInterface
 from nav_eval.config.schema import ActionConfig, BenchmarkConfig, TaskConfig
-from nav_eval.simulator.motion import GOALS, MAX_TILT, TELEPORT, VELOCITY_CONTROL, get_motion
+from nav_eval.simulator.motion import ASK, GOALS, MAX_TILT, TELEPORT, VELOCITY_CONTROL, get_motion
 from nav_eval.tasks import TASKS
 
 MAX_PIXEL = 16384.0
@@ -45,7 +45,12 @@ def _list_actions(task: TaskConfig) -> Mapping[str, ActionSpec]:
     """What can be done, and the answer where the task has one."""
     kind = TASKS.get(task.type)
     done = {
-        action.name: ActionSpec(arguments=_get_bounds(action, task), motion=_make_motion_spec(action))
+        action.name: ActionSpec(
+            arguments=_get_bounds(action, task),
+            motion=_make_motion_spec(action),
+            takes_text=action.name == ASK,
+            budget=int(action.params["budget"]) if action.name == ASK else 0,
+        )
         for action in (task.actions if kind.uses_motion else ())
     }
     is_answered = kind.answers_in_words or not kind.uses_motion

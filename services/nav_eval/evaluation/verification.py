@@ -208,6 +208,9 @@ class _Comparison:
                 return
             action = parse_entry(entry)
             state = play.apply(action)
+            if action.reply != (said := parse_entry(play.log.actions[-1]).reply):
+                yield self.make_difference("what the informant said", action.reply, said, step=step)
+                return
             if action.name != ANSWER and not self._is_at(state.position, step):
                 yield self.make_difference(
                     "position", str(self._get_stated_position(step)), str(state.position), step=step

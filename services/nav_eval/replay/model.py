@@ -26,7 +26,8 @@ class ReplayStep(_Record, frozen=True, kw_only=True):
     yaw: float  #: radians to the left of −Z
     tilt: float = 0.0  #: degrees that the cameras look up
     action: str | None = None  #: what led here; none at the start
-    text: str = ""  #: why, in the agent's own words
+    text: str = ""  #: why, in the agent's own words; an answer or a question where the action is one
+    reply: str = ""  #: what the informant said to a question
     arguments: dict[str, float] = {}
     collided: bool = False
     stage: int = 0  #: the stage that was under way when the action was taken
@@ -145,6 +146,11 @@ class Replay(_Record, frozen=True, kw_only=True):
     views: list[CameraView] = []
     engine_version: str = ""
     format: str = FORMAT
+
+    @property
+    def spoken(self) -> list[tuple[int, ReplayStep]]:
+        """The steps at which something was said, with their numbers."""
+        return [(number, step) for number, step in enumerate(self.steps) if step.text or step.reply]
 
     @property
     def last_step(self) -> int:

@@ -23,6 +23,7 @@ from nav_eval.records.results import EpisodeResult
 from nav_eval.replay.model import Guess, ReplayEvent, ReplayStep, to_finite
 from nav_eval.scene.navigation import Ground
 from nav_eval.simulator.base import Simulator
+from nav_eval.simulator.motion import ASK
 from nav_eval.tasks import STOP, Task, TaskStage
 from nav_eval.tasks.base import find_target_points
 from nav_eval.tasks.localization import is_in_metric_frame
@@ -84,6 +85,7 @@ class _Tracer:
                 tilt=state.tilt / MICRODEGREES,
                 action=None if action is None else action.name,
                 text="" if action is None else action.text,
+                reply="" if action is None else self._play.reply or "" if action.name == ASK else "",
                 arguments={} if action is None else dict(action.arguments),
                 collided=state.collided,
                 stage=stage,

@@ -74,6 +74,20 @@ class Region:
     upper: Vec3
     floor_polygon: tuple[tuple[float, float], ...] = ()  #: (x, z), where known
 
+    def contains(self, point: Vec3) -> bool:
+        """Whether a place on the ground belongs to it."""
+        if not self.lower[1] - 0.5 <= point[1] < self.upper[1] - 0.5:
+            return False
+        x, z = point[0], point[2]
+        if len(self.floor_polygon) < 3:
+            return self.lower[0] <= x <= self.upper[0] and self.lower[2] <= z <= self.upper[2]
+        inside = False
+        corners = self.floor_polygon
+        for (ax, az), (bx, bz) in zip(corners, (*corners[1:], corners[0]), strict=True):
+            if (az > z) != (bz > z) and x < (bx - ax) * (z - az) / (bz - az) + ax:
+                inside = not inside
+        return inside
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Semantics:

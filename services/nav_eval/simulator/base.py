@@ -23,6 +23,7 @@ from nav_eval.dataset.episode import Episode
 from nav_eval.errors import SimulatorError
 from nav_eval.records.geometry import Vec3
 from nav_eval.registry import Registry
+from nav_eval.scene.model import Semantics
 from nav_eval.scene.navigation import Ground
 from nav_eval.sensors import SensorValue
 from nav_eval.simulator.controller import LocalController
@@ -91,6 +92,11 @@ class Simulator(ABC):
     @abstractmethod
     def ground(self) -> Ground:
         """What the current scene's floor allows."""
+
+    @property
+    def semantics(self) -> Semantics:
+        """What the current scene's annotation names; nothing where the simulator does not know it."""
+        return Semantics()
 
     @property
     def randomization(self) -> dict[str, object] | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nav_eval.dataset.episode import Episode
 from nav_eval.errors import SimulatorError
 from nav_eval.records.geometry import MICRODEGREES, Vec3
-from nav_eval.scene.model import Scene
+from nav_eval.scene.model import Scene, Semantics
 from nav_eval.scene.navigation import Ground
 from nav_eval.sensors import CameraSensor, Channel, NoPictures, PictureSource, Sensor, SensorContext
 from nav_eval.simulator.base import ObservationBuffers, Observations, Simulator, SimulatorSetup, place_readings
@@ -90,6 +90,10 @@ class ModernGLSimulator(Simulator):
     @property
     def ground(self) -> Ground:
         return self._current.place.ground
+
+    @property
+    def semantics(self) -> Semantics:
+        return self._current.place.semantics
 
     @property
     def controller(self) -> LocalController | None:

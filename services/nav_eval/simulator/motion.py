@@ -240,6 +240,7 @@ def _compute_amount(rule: ActionRule, amount: float) -> float:
 
 VELOCITY_CONTROL = "velocity_control"
 TELEPORT = "teleport"
+ASK = "ask"  #: a question to the informant: the body stays where it is
 GOALS = frozenset({"waypoint", "pixel_goal", "trajectory"})  #: walked by a controller, in actions of the body
 
 
@@ -249,7 +250,7 @@ class Body:
     def __init__(self, task: TaskConfig, ground: Ground, *, sliding: bool) -> None:
         self._task = task
         self._ground = ground
-        special = {VELOCITY_CONTROL, TELEPORT, *GOALS}
+        special = {VELOCITY_CONTROL, TELEPORT, ASK, *GOALS}
         discrete = [action for action in task.actions if action.name not in special]
         self._discrete = DiscreteMotion(
             ground, {action.name: _make_rule(action) for action in discrete}, sliding=sliding

@@ -42,6 +42,7 @@ class TaskRules:
     straight_lines: bool = False  #: measure distances through walls instead of along the ground
     to_view_points: bool = False  #: measure to where a goal is seen from rather than to the goal itself
     scoring: ScoringOptions = field(default_factory=ScoringOptions)  #: long-horizon tasks only
+    questions: int = 0  #: to the informant, per episode
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -185,6 +186,7 @@ def make_task_rules(task: TaskConfig, evaluation: EvaluationConfig) -> TaskRules
         straight_lines=evaluation.distance == "euclidean",
         to_view_points=evaluation.distance_to == "view_points",
         scoring=make_scoring_options(task.scoring, success_distance=evaluation.success_distance),
+        questions=0 if (ask := task.action("ask")) is None else int(ask.params["budget"]),
     )
 
 

@@ -12,7 +12,7 @@ from itertools import combinations
 
 from nav_eval.records.geometry import Vec3
 from nav_eval.scene.model import Region, SceneObject
-from nav_eval_worlds.episodes.site import NearbyPlace, Site, is_inside, spread_out
+from nav_eval_worlds.episodes.site import NearbyPlace, Site, spread_out
 from nav_eval_worlds.instructions.descriptions import BESIDE, MAYBE_BESIDE, measure_gap
 from nav_eval_worlds.instructions.words import COLOURLESS, can_be_called, get_noun, is_plural, is_target
 
@@ -76,7 +76,7 @@ class HouseSurvey:
         for i in range(1, math.ceil((region.upper[0] - region.lower[0]) / ROOM_SPACING)):
             for j in range(1, math.ceil((region.upper[2] - region.lower[2]) / ROOM_SPACING)):
                 point = (region.lower[0] + i * ROOM_SPACING, region.lower[1], region.lower[2] + j * ROOM_SPACING)
-                if is_inside(region, point) and ground.is_navigable(point) and ground.island(point) == 0:
+                if region.contains(point) and ground.is_navigable(point) and ground.island(point) == 0:
                     places.append(NearbyPlace(0.0, point))
         return spread_out(places)[:MOST_GOALS]
 

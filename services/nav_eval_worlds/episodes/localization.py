@@ -19,7 +19,7 @@ from nav_eval_worlds.episodes.base import (
     GenerationRequest,
     find_targets,
 )
-from nav_eval_worlds.episodes.site import Site, compute_heading, is_inside, measure_footprint_distance, wrap_degrees
+from nav_eval_worlds.episodes.site import Site, compute_heading, measure_footprint_distance, wrap_degrees
 from nav_eval_worlds.instructions.templates import SITUATIONS, Phrases
 from nav_eval_worlds.instructions.words import get_noun, is_plural, to_instruction, to_sentence
 
@@ -106,7 +106,7 @@ class LocalizationGenerator(EpisodeGenerator):
         for i in range(math.ceil((region.upper[0] - region.lower[0]) / SPACING)):
             for j in range(math.ceil((region.upper[2] - region.lower[2]) / SPACING)):
                 place = (region.lower[0] + i * SPACING, region.lower[1], region.lower[2] + j * SPACING)
-                if is_inside(region, place) and self._site.ground.is_navigable(place):
+                if region.contains(place) and self._site.ground.is_navigable(place):
                     yield from ((place, 360.0 / DIRECTIONS * turn) for turn in range(DIRECTIONS))
 
     def _episode(self, place: Vec3, claims: Sequence[Claim], room: str, case: EpisodeAttempt) -> Episode:

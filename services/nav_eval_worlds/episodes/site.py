@@ -55,7 +55,7 @@ class PlaceLattice:
         for i, j in self._cells(thing, within):
             metres = measure_footprint_distance(thing, *self._xz(i, j))
             place = self._at(i, j, floor) if metres <= within else None
-            if place is not None and (region is None or is_inside(region, place)):
+            if place is not None and (region is None or region.contains(place)):
                 found.append(NearbyPlace(metres, place))
         return sorted(found)
 
@@ -100,21 +100,6 @@ def measure_footprint_distance(thing: SceneObject, x: float, z: float) -> float:
     x = max(0.0, abs(x - thing.center[0]) - thing.size[0] / 2)
     z = max(0.0, abs(z - thing.center[2]) - thing.size[2] / 2)
     return math.sqrt(x * x + z * z)
-
-
-def is_inside(region: Region, point: Vec3) -> bool:
-    """Whether a place on the ground belongs to a room."""
-    if not region.lower[1] - 0.5 <= point[1] < region.upper[1] - 0.5:
-        return False
-    x, z = point[0], point[2]
-    if len(region.floor_polygon) < 3:
-        return region.lower[0] <= x <= region.upper[0] and region.lower[2] <= z <= region.upper[2]
-    inside = False
-    corners = region.floor_polygon
-    for (ax, az), (bx, bz) in zip(corners, (*corners[1:], corners[0]), strict=True):
-        if (az > z) != (bz > z) and x < (bx - ax) * (z - az) / (bz - az) + ax:
-            inside = not inside
-    return inside
 
 
 #: the expert stops well inside the success distance, as the oracle does
@@ -173,7 +158,7 @@ class SceneContext:
 
     def region_at(self, position: Vec3) -> Region | None:
         """The room that a place is in."""
-        return next((region for region in self.semantics.regions if is_inside(region, position)), None)
+        return next((region for region in self.semantics.regions if region.contains(position)), None)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

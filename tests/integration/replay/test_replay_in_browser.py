@@ -130,6 +130,77 @@ def test_controls_have_names_and_the_phone_does_not_scroll_sideways(replay_file:
     page.call("Emulation.clearDeviceMetricsOverride")
 
 
+SPEAKER = """
+SAID = [
+    {"action": "turn_left", "text": "I look <b>around</b>."},
+    {"action": "ask", "text": "How far is it?"},
+    {"action": "stop", "text": "Here it is."},
+]
+
+class Speaker:
+    def act(self, observation):
+        return SAID[observation.step]
+"""
+
+
+def test_what_was_said_is_shown_at_its_step_and_in_a_list(
+    page: Page, room_benchmark: Callable[..., BenchmarkConfig], engine_cache: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "speaker.py").write_text(SPEAKER)
+    EvaluationOrchestrator(cache=engine_cache).run_benchmark(
+        room_benchmark("demo_vln_ask", "dataset.episodes=1"),
+        agent=f"{tmp_path}/speaker.py:Speaker",
+        out=tmp_path / "run",
+    )
+    with ReplayBuilder(tmp_path / "run", cache=engine_cache, sensors=()) as builder:
+        replay = builder.replay(next(iter(builder.results)))
+    write_page(tmp_path / "out.html", replay)
+    page.open(tmp_path / "out.html", "#step=1")
+    assert "turn_left — “I look <b>around</b>.”" in page.evaluate(
+        "document.getElementById('replay-action').textContent"
+    )
+    page.press("ArrowRight", code=39)
+    reply = replay.steps[2].reply
+    assert reply.startswith("About ")
+    assert page.evaluate("document.getElementById('replay-action').textContent").endswith(
+        f"“How far is it?” → “{reply}”"
+    )
+    rows = (
+        "[...document.querySelectorAll('#replay-spoken tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))"
+    )
+    assert page.evaluate(rows) == [
+        ["1", "turn_left", "I look <b>around</b>.", ""],
+        ["2", "ask", "How far is it?", reply],
+        ["3", "stop", "Here it is.", ""],
+    ]
+    page.evaluate("document.querySelector('#replay-spoken a[data-step=\"3\"]').click()")
+    assert step(page) == 3
+    assert page.problems == []
+
+
+def test_an_answer_in_words_is_shown(
+    page: Page, room_data: Path, room_benchmark: Callable[..., BenchmarkConfig], engine_cache: Path, tmp_path: Path
+) -> None:
+    asked = next(iter(load_dataset(DatasetRequest(format="nav_eval", path=room_data / "val.json.gz", split="val"))))
+    info = {"question": "Is there a chair?", "question_type": "existence", "answers": ["yes"]}
+    private = msgspec.structs.replace(asked.private, info=info)
+    write_episodes(tmp_path / "q.json", [msgspec.structs.replace(asked, private=private)])
+    (tmp_path / "speaker.py").write_text(
+        "class Speaker:\n    def act(self, observation):\n        return {'action': 'answer', 'text': 'Yes.'}\n"
+    )
+    EvaluationOrchestrator(cache=engine_cache).run_benchmark(
+        room_benchmark("demo_eqa", f"dataset.data_path={tmp_path / 'q.json'}"),
+        agent=f"{tmp_path}/speaker.py:Speaker",
+        out=tmp_path / "run",
+    )
+    with ReplayBuilder(tmp_path / "run", cache=engine_cache, sensors=()) as builder:
+        write_page(tmp_path / "out.html", builder.replay(next(iter(builder.results))))
+    page.open(tmp_path / "out.html", "#step=1")
+    assert page.evaluate("document.getElementById('replay-action').textContent").endswith("answer — “Yes.”")
+    assert "Yes." in page.evaluate("document.getElementById('replay-spoken').textContent")
+    assert page.problems == []
+
+
 LOCALIZER = """
 class Localizer:
     def act(self, observation):

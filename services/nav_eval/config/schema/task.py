@@ -109,6 +109,7 @@ BUILT_IN_ACTIONS: Mapping[str, Mapping[str, float]] = MappingProxyType(
         "pixel_goal": {"max_distance": 10.0, "max_actions": 60.0},
         "trajectory": {"max_distance": 5.0, "max_actions": 8.0},
         "teleport": {"max_distance": 5.0},
+        "ask": {"budget": 3.0},
     }
 )
 
@@ -123,6 +124,7 @@ LIMITS: Mapping[str, tuple[float, float]] = MappingProxyType(
         "time_step": (0.0, 10.0),
         "max_distance": (0.0, 100.0),
         "max_actions": (0.0, 1000.0),
+        "budget": (0.0, 100.0),
     }
 )
 

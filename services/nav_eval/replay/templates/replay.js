@@ -460,14 +460,14 @@
     }
 
     showNumbers(number) {
-      const { action, arguments: given, stage, distance, collided, text } = this.replay.steps[number];
+      const { action, arguments: given, stage, distance, collided, text, reply } = this.replay.steps[number];
       const goal = this.replay.stages[stage];
       const details = Object.entries(given).map(([name, value]) => `${name} ${value}`).join(", ");
       const what = action === null ? this.words.start : `${SYMBOLS[action] ?? "•"} ${action}${details ? ` (${details})` : ""}`;
       const link = part("step-link");
       link.textContent = String(number);
       link.href = `#step=${number}`;
-      part("action").textContent = text ? `${what} — “${text}”` : what;
+      part("action").textContent = `${what}${text ? ` — “${text}”` : ""}${reply ? ` → “${reply}”` : ""}`;
       part("action").classList.toggle("bumped", collided);
       part("goal-cell").hidden = part("distance-cell").hidden = goal === undefined;
       if (goal) {

@@ -11,7 +11,6 @@ from nav_eval_worlds.episodes.site import (
     NearbyPlace,
     PlaceLattice,
     Site,
-    is_inside,
     measure_footprint_distance,
     spread_out,
 )
@@ -36,7 +35,7 @@ L_SHAPE = Region(
     ],
 )
 def test_rooms_are_polygons_on_a_floor(point: Vec3, inside: bool) -> None:
-    assert is_inside(L_SHAPE, point) is inside
+    assert L_SHAPE.contains(point) is inside
 
 
 def test_a_lattice_gives_every_side_of_a_bed_in_its_room_only() -> None:
@@ -44,7 +43,7 @@ def test_a_lattice_gives_every_side_of_a_bed_in_its_room_only() -> None:
     around = PlaceLattice(OpenPlane(), Semantics(regions=(L_SHAPE,)), spacing=0.25).around(bed, within=0.75)
     assert around == sorted(around)
     assert all(
-        is_inside(L_SHAPE, place) and measure_footprint_distance(bed, place[0], place[2]) <= 0.75 for _, place in around
+        L_SHAPE.contains(place) and measure_footprint_distance(bed, place[0], place[2]) <= 0.75 for _, place in around
     )
     assert {(place[0] > 1.5, place[0] < 0.5, place[2] > 1.5, place[2] < 0.5) for _, place in around} >= {
         (True, False, False, False),
