@@ -48,6 +48,7 @@ class Services:
     publisher: TaskPublisher
     events: EventBroadcaster  #: streams live events
     passwords: ConcurrencyLimit  #: held while a password is hashed
+    mails: ConcurrencyLimit  #: held while a mail is sent
     limits: CallerLimits  #: what an address, an account or a team may have
     names: NameResolver  #: looks up hosts of webhooks
     openid: OpenIdProvider | None = None  #: another way to log in
@@ -68,6 +69,7 @@ class Services:
                 database, poll_seconds=settings.poll_seconds, heartbeat_seconds=settings.heartbeat_seconds
             ),
             passwords=ConcurrencyLimit(inside=PASSWORDS_AT_ONCE, waiting=PASSWORDS_WAITING),
+            mails=ConcurrencyLimit(inside=2, waiting=4),
             limits=CallerLimits(RateLimits.of(settings)),
             names=NameResolver(allow_private=settings.allow_private_webhooks),
             openid=None if settings.openid is None else OpenIdProvider(settings.openid),

@@ -320,6 +320,7 @@ GUESSING: Mapping[str, frozenset[str]] = {
     "POST": frozenset(
         {
             *("/api/v1/users", "/api/v1/login", "/api/v1/invitations/accept"),
+            *("/api/v1/me/email", "/api/v1/me/email/confirm", "/account/email", "/account/email/confirm"),
             *("/login", "/login/openid/name", "/register", "/join", "/account/password", "/account/identities"),
         }
     ),
@@ -359,7 +360,7 @@ class ConcurrencyLimit:
 
     def __enter__(self) -> None:
         if not self._admitted.acquire(blocking=False):
-            raise Unavailable("Too many people log in at once; try again in a moment.")
+            raise Unavailable("Too many people do this at once; try again in a moment.")
         self._inside.acquire()
 
     def __exit__(self, *_: object) -> None:

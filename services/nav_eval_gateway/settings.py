@@ -17,6 +17,7 @@
 | `NAV_EVAL_TRUSTED_PROXIES` | any peer | addresses and networks of that proxy, e.g. `10.0.0.0/8` |
 | `NAV_EVAL_METRICS_TOKEN` | none needed | what a scraper of /metrics must bring |
 | `NAV_EVAL_ALLOW_PRIVATE_WEBHOOKS` | no | webhooks may point into the local network |
+| `NAV_EVAL_SMTP`, `NAV_EVAL_MAIL_FROM` | no e-mail | as the workers have them, for mails that confirm addresses |
 | `NAV_EVAL_OIDC_…` | no such login | login by OpenID Connect: `openid_settings` |
 """
 
@@ -32,6 +33,7 @@ from nav_eval_gateway.openid_settings import OpenIdSettings
 from nav_eval_gateway.proxies import Network, ProxyTrust, parse_networks
 from nav_eval_store.encryption import make_secret_file
 from nav_eval_store.errors import OperatorError
+from nav_eval_store.notifications.sender import SmtpSettings
 from nav_eval_store.settings import StoreSettings, read_flag, read_variable
 from nav_eval_store.work.broker import Broker
 
@@ -64,6 +66,7 @@ class GatewaySettings:
     trust_proxy: bool = False  #: X-Forwarded-For is set by a proxy of ours
     trusted_proxies: tuple[Network, ...] = ()  #: where that proxy is; empty is anywhere
 
+    smtp: SmtpSettings | None = None  #: how mails leave that confirm addresses
     openid: OpenIdSettings | None = None  #: a provider by which people can log in, too
 
     metrics_token: str | None = None  #: what a scraper of /metrics must bring
@@ -109,6 +112,7 @@ class GatewaySettings:
             connections_per_address=_parse_number(variables, "NAV_EVAL_CONNECTIONS_PER_ADDRESS", 256),
             trust_proxy=read_flag(variables, "NAV_EVAL_TRUST_PROXY"),
             trusted_proxies=parse_networks(variables.get("NAV_EVAL_TRUSTED_PROXIES", "")),
+            smtp=SmtpSettings.from_environment(variables),
             openid=OpenIdSettings.from_environment(variables),
             metrics_token=read_variable(variables, "NAV_EVAL_METRICS_TOKEN") or None,
             allow_private_webhooks=read_flag(variables, "NAV_EVAL_ALLOW_PRIVATE_WEBHOOKS"),

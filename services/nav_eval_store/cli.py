@@ -22,7 +22,7 @@ from nav_eval_store.errors import NotFound
 from nav_eval_store.migrations import runner
 from nav_eval_store.models import Job, Submission
 from nav_eval_store.notifications import webhook_secrets
-from nav_eval_store.people import accounts
+from nav_eval_store.people import accounts, addresses
 from nav_eval_store.people.accounts import ALL_SCOPES, Scope
 from nav_eval_store.settings import StoreSettings
 from nav_eval_store.submissions.lifecycle import OPEN
@@ -112,6 +112,20 @@ def password(user: str) -> None:
     with _begin_session() as session:
         accounts.set_password(session, accounts.get_user(session, user), chosen, actor=_make_actor())
     typer.echo(f"{user} can log in with it.")
+
+
+@admin.command("confirm-email")
+def confirm_email(
+    user: str,
+    email: Annotated[str | None, typer.Argument(help="The address; the one that they named when not given.")] = None,
+    reason: Annotated[str, typer.Option(help="For the audit log.")] = "from the shell",
+) -> None:
+    """Vouch for USER's e-mail address, where no e-mail is sent or none arrives."""
+    with _begin_session() as session:
+        found = addresses.vouch_for(
+            session, accounts.get_user(session, user), actor=_make_actor(), reason=reason, email=email
+        )
+    typer.echo(f"{found.email} is {user}'s.")
 
 
 @admin.command("backup")

@@ -8,6 +8,7 @@ from fastapi import APIRouter, FastAPI
 
 from nav_eval_gateway.middleware import HeadAsGet
 from nav_eval_gateway.pages import (
+    addresses,
     competitions,
     console,
     error_pages,
@@ -26,6 +27,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     static_files.router,
     people.router,
     openid.router,
+    addresses.router,
     competitions.router,
     leaderboard.router,
     submissions.router,

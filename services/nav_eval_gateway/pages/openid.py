@@ -23,7 +23,7 @@ from nav_eval_gateway.pages.sessions import LOGIN, NEWCOMER
 from nav_eval_store.database import Session
 from nav_eval_store.errors import BadCredentials, NameInUse, NotAllowed, NotFound, Refusal, StoreError
 from nav_eval_store.models import User
-from nav_eval_store.people import accounts, identities
+from nav_eval_store.people import accounts, addresses, identities
 from nav_eval_store.people.accounts import Scope
 from nav_eval_store.people.identities import ProvedPerson
 
@@ -157,7 +157,7 @@ def _list_checks(session: Session, person: ProvedPerson, name: str) -> list[Call
 
 
 def _refuse_known_email(session: Session, person: ProvedPerson) -> None:
-    if identities.find_email_holder(session, person.email) is not None:
+    if addresses.find_email_holder(session, person.email) is not None:
         raise NameInUse(
             "An account here has your e-mail address {email}. If it is yours, log in to it with your password and "
             "link this login on your account page, instead of making a second account.",

@@ -303,6 +303,7 @@ def _render_team(visit: Visit, team_id: UUID, *, secret: str | None = None, afte
             is_member=member is not None,
             is_captain=is_captain,
             is_organiser=organises,
+            vouches=permissions.is_organiser(session, caller),
             invitations=teams.list_invitations(session, team) if is_captain else [],
             secret=secret,
             join_url=f"{visit.site}/join",

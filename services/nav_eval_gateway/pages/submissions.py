@@ -23,9 +23,9 @@ from nav_eval_store.boards import leaderboard
 from nav_eval_store.competitions import configuration
 from nav_eval_store.competitions.visibility import Audience
 from nav_eval_store.database import LARGEST_PAGE
-from nav_eval_store.errors import NotFound
-from nav_eval_store.models import BoardEntry, EpisodeRow
-from nav_eval_store.people import teams
+from nav_eval_store.errors import NotAllowed, NotFound
+from nav_eval_store.models import BoardEntry, Competition, EpisodeRow, User
+from nav_eval_store.people import addresses, teams
 from nav_eval_store.people.accounts import Scope
 from nav_eval_store.submissions import queries, quota
 from nav_eval_store.submissions.lifecycle import SubmissionState
@@ -61,12 +61,22 @@ def show_submit(name: str, visit: Visiting) -> Response:
         return visit.page(
             "submit.html.j2",
             competition=competition,
+            doubt=_find_doubt(visit, competition, user),
             team=member.team,
             phases=[phase for phase in shown if phase.state is PhaseState.OPEN],
             allowances={
                 phase.name: quota.compute_allowance(session, phase, member.team) for phase in competition.phases
             },
         )
+
+
+def _find_doubt(visit: Visit, competition: Competition, user: User) -> str | None:
+    """Why they could not submit, whatever the phase."""
+    try:
+        addresses.refuse_ineligible(competition, user)
+    except NotAllowed as doubt:
+        return visit.t.refusal(doubt.pattern, doubt.values)
+    return None
 
 
 @router.post("/competitions/{name}/submit")

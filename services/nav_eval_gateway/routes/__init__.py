@@ -3,6 +3,7 @@
 from fastapi import APIRouter
 
 from nav_eval_gateway.routes import (
+    addresses,
     competitions,
     events,
     evidence,
@@ -22,6 +23,7 @@ API: tuple[APIRouter, ...] = (
     people.router,
     people.token_router,
     people.team_router,
+    addresses.router,
     submissions.router,
     uploads.router,
     events.router,
@@ -31,6 +33,7 @@ API: tuple[APIRouter, ...] = (
     competitions.export_router,
     organisers.router,
     organisers.worker_router,
+    addresses.organiser_router,
 )
 """Under /api/v1."""
 ROOT: tuple[APIRouter, ...] = (health.router,)

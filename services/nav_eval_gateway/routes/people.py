@@ -92,6 +92,7 @@ def show_me(caller: Reader, store: Store) -> Me:
         return Me(
             name=caller.user.name,
             email=caller.user.email,
+            email_verified=caller.user.email_verified,
             created_at=caller.user.created_at,
             team=memberships[0].team if memberships else None,
             teams=memberships,

@@ -163,9 +163,17 @@ class CompetitionAnswer(Answer):
     max_team_size: int
     registration: Literal["open", "approval", "closed"]
     """Whether teams are in at once, after an organiser's nod, or not at all."""
+    verified_email: bool
+    """Whether only people with a verified e-mail address may submit."""
     phases: list[PhaseAnswer]
 
     @classmethod
     def of(cls, competition: Competition, now: datetime) -> "CompetitionAnswer":
         phases = [PhaseAnswer.of(phase, now) for phase in competition.phases]
-        return cls.from_row(competition.config, name=competition.name, title=competition.title, phases=phases)
+        return cls.from_row(
+            competition.config,
+            name=competition.name,
+            title=competition.title,
+            phases=phases,
+            verified_email=competition.config.eligibility.needs_email,
+        )

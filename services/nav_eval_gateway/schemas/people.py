@@ -36,7 +36,33 @@ class UserAnswer(Answer):
 
     name: str
     email: str | None
+    email_verified: bool
+    """Proved by a mailed link, a login provider or an organiser."""
     created_at: datetime
+
+
+class EmailWish(Request):
+    """An address that somebody says is theirs."""
+
+    model_config = make_example(email="ada@example.org")
+
+    email: Annotated[FilledLine, Field(min_length=3, max_length=255)]
+
+
+class EmailSent(Answer):
+    """A message is on its way."""
+
+    email: str
+    expires_at: datetime
+    """Until then the link in it is good, once."""
+
+
+class EmailSecret(Request):
+    """What stands in the link of the message."""
+
+    model_config = make_example(secret="nvp_…")
+
+    secret: Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class Membership(Answer):
@@ -54,6 +80,7 @@ class Me(UserAnswer):
     model_config = make_example(
         name="ada",
         email="ada@example.org",
+        email_verified=True,
         created_at="2026-09-01T12:00:00Z",
         team="Ants",
         teams=[

@@ -26,6 +26,10 @@ class User(Base):
     created_at: Mapped[datetime]
     disabled_at: Mapped[datetime | None]  #: nothing works for them any more
 
+    @property
+    def email_verified(self) -> bool:
+        return self.email is not None and self.verified_at is not None
+
 
 class Identity(Base):
     """A user as an OpenID provider knows them: by the provider and its own, lasting name for them, never by e-mail."""

@@ -281,15 +281,30 @@ def _sign(keyring: Keyring, parcel: PendingDelivery, body: bytes, *, now: dateti
 def _send_mail(parcel: PendingDelivery, smtp: SmtpSettings | None, now: datetime) -> DeliveryOutcome:
     if smtp is None:
         return DeliveryOutcome(None, "This installation sends no e-mail.")
+    to = unquote(parcel.url.removeprefix("mailto:").partition("?")[0])
+    send_letter(smtp, Letter(parcel.id, to, parcel.about, _format_mail(parcel)), now=now)
+    return DeliveryOutcome(250)
+
+
+class Letter(NamedTuple):
+    """An e-mail."""
+
+    id: UUID
+    to: str
+    subject: str
+    text: str
+
+
+def send_letter(smtp: SmtpSettings, letter: Letter, *, now: datetime) -> None:
+    """Send it at once; what goes wrong is raised as the library says it."""
     message = EmailMessage()
-    message["From"], message["To"] = smtp.sender, unquote(parcel.url.removeprefix("mailto:").partition("?")[0])
-    message["Subject"], message["Date"] = " ".join(parcel.about.split()), format_datetime(now)
-    message["Message-ID"] = f"<{parcel.id}@nav-eval>"
+    message["From"], message["To"] = smtp.sender, letter.to
+    message["Subject"], message["Date"] = " ".join(letter.subject.split()), format_datetime(now)
+    message["Message-ID"] = f"<{letter.id}@nav-eval>"
     message["Auto-Submitted"] = "auto-generated"
-    message.set_content(_format_mail(parcel))
+    message.set_content(letter.text)
     with _connect_smtp(smtp) as server:
         server.send_message(message)
-    return DeliveryOutcome(250)
 
 
 def _format_mail(parcel: PendingDelivery) -> str:

@@ -19,6 +19,7 @@ from nav_eval_store.database import Session
 from nav_eval_store.errors import BadCredentials, Conflict, NotFound
 from nav_eval_store.models import Identity, Proof, ProofKind, User
 from nav_eval_store.people.accounts import create_user, hash_secret
+from nav_eval_store.people.addresses import find_email_holder, take_email
 
 
 class ProvedPerson(NamedTuple):
@@ -72,10 +73,6 @@ def _keep_email(session: Session, user: User, person: ProvedPerson) -> None:
         user.verified_at = session.now()
 
 
-def find_email_holder(session: Session, email: str | None) -> User | None:
-    return None if email is None else session.scalar(select(User).where(User.email == email))
-
-
 def create_user_of(session: Session, person: ProvedPerson, name: str) -> User:
     """A new user for them. Their address goes with them, unless it is proved to be that of another account."""
     actor = Actor(f"user:{name}")
@@ -86,15 +83,6 @@ def create_user_of(session: Session, person: ProvedPerson, name: str) -> User:
         user.verified_at = session.now()
     link_identity(session, user, person, actor=actor)
     return user
-
-
-def take_email(session: Session, holder: User, *, actor: Actor) -> None:
-    """Somebody has proved that an address is theirs: an account that only named it has none any more."""
-    if holder.verified_at is not None:
-        raise Conflict("Another account here has the e-mail address {email}; log in to that one.", email=holder.email)
-    audit.record(session, actor, "user.email_lost", user=holder.name, email=holder.email)
-    holder.email = None
-    session.flush()
 
 
 def link_identity(session: Session, user: User, person: ProvedPerson, *, actor: Actor) -> Identity:

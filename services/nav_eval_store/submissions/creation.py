@@ -10,7 +10,7 @@ from nav_eval_store.audit import Actor
 from nav_eval_store.database import Session
 from nav_eval_store.errors import Conflict, NotAllowed, NotFound, PhaseNotOpen
 from nav_eval_store.models import BoardEntry, EntryVisibility, Phase, Submission, Team, TeamStatus, User
-from nav_eval_store.people import teams
+from nav_eval_store.people import addresses, teams
 from nav_eval_store.submissions.lifecycle import JobKind, SubmissionState
 from nav_eval_store.submissions.quota import refuse_beyond, reserve
 from nav_eval_store.submissions.transitions import add_job, cancel_submission, lock_submission, move_to_state
@@ -44,6 +44,7 @@ def start_submission(
     team = teams.lock_team(session, team.id)
     refuse_closed(session, phase)
     _refuse_team(team, phase)
+    _refuse_person(session, phase, user)
     if (waiting := _find_waiting(session, phase, team, archive)) is not None:
         return waiting
     _refuse_unqualified(session, phase, team)
@@ -144,6 +145,12 @@ def _refuse_team(team: Team, phase: Phase) -> None:
         raise NotAllowed("The team {name!r} is disqualified: {reason}.", name=team.name, reason=team.reason)
 
 
+def _refuse_person(session: Session, phase: Phase, user: User | None) -> None:
+    """Whoever submits, as they are now: what a request was told of them may be older."""
+    if user is not None:
+        addresses.refuse_ineligible(phase.competition, session.get_one(User, user.id))
+
+
 def _refuse_unqualified(session: Session, phase: Phase, team: Team) -> None:
     required = phase.config.requires
     if required is None:
@@ -199,6 +206,7 @@ def rerun_submission(
     if not by_organiser:
         refuse_closed(session, phase)
         _refuse_team(team, phase)
+        _refuse_person(session, phase, user)
         refuse_beyond(session, phase, team)
     again = _add(session, phase, team, user=user, title=original.title, agent=original.agent)
     for name in ("image_key", "image_digest", "image_id", "image_bytes", "weights_key", "weights_digest"):

@@ -41,6 +41,7 @@ FORMS: dict[str, tuple[str, str]] = {
     },
     f"PUT {SUBMISSION}/priority": ("/submissions/{submission}", f"{MINE}/priority"),
     **{f"POST {TEAM}/{verb}": ("/teams/{team}", f"{THEIRS}/{verb}") for verb in ("disqualify", "reinstate", "approve")},
+    "POST /users/{user}/vouch": ("/teams/{team}", "/organise/users/{user}/vouch"),
     "POST /workers/drain": ("/organise", "/organise/workers/drain"),
     "POST /workers/undrain": ("/organise", "/organise/workers/undrain"),
     f"POST {HOOKS}": (f"{CONSOLE}/webhooks", f"{CONSOLE}/webhooks"),
@@ -158,6 +159,9 @@ def prepared(console: Console, verb: str) -> None:
         for old in webhooks.list_webhooks(session, challenge.competition(session)):
             if old.id != hook:
                 webhooks.remove_webhook(session, challenge.competition(session), old.id, actor=TEST)
+        (captain,) = teams.list_members(session, row)
+        captain.user.email = f"{captain.user.name}@example.org"
+        console.ids["user"] = captain.user.name
     console.ids |= {"team": str(team), "webhook": str(hook)}
     if SUBMISSION in verb:
         running = verb.endswith(("/stop", "/priority"))

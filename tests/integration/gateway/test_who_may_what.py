@@ -144,6 +144,9 @@ API: dict[tuple[str, str], tuple[int, ...]] = {
     **{("POST", f"{S}/{verb}"): HIS_TEAMS for verb in ("hide", "disqualify", "show", "stop")},
     ("POST", f"{S}/reevaluate"): success(HIS_TEAMS, 202),
     ("PUT", f"{S}/priority"): HIS_TEAMS,
+    ("POST", f"{V}/me/email"): success(USERS, 409),  # without mail
+    ("POST", f"{V}/me/email/confirm"): (401,) * 6,  # a secret that nobody has
+    ("POST", f"{V}/users/{{user}}/vouch"): ORGANISER,
     **{("POST", f"{T}/{verb}"): HIS_TEAMS for verb in ("disqualify", "reinstate", "approve")},
 }
 
@@ -181,6 +184,10 @@ PAGES: dict[tuple[str, str], tuple[object, ...]] = {
     ("POST", "/login/openid/name"): (LOGIN,) * 6,
     ("POST", "/account/identities"): (LOGIN, NONE, NONE, NONE, NONE, NONE),
     ("POST", "/account/identities/{identity_id}/remove"): (LOGIN, NONE, NONE, YES, NONE, NONE),
+    ("POST", "/account/email"): SIGNED_IN,
+    ("GET", "/account/email/confirm"): SIGNED_IN,
+    ("POST", "/account/email/confirm"): (LOGIN, *(LOGIN,) * 5),  # a secret that nobody has
+    ("POST", "/organise/users/{user}/vouch"): OF_ORGANISER,
     ("GET", f"{COMPETITION}/submit"): SIGNED_IN,
     ("POST", f"{COMPETITION}/submit"): (LOGIN, YES, YES, YES, NO, NO),
     ("GET", f"{COMPETITION}/team"): SIGNED_IN,
@@ -231,6 +238,9 @@ BODIES: dict[str, Any] = {
     f"PATCH {T}": {"name": "Aunts"},
     f"PUT {T}/members/{{user}}": {"role": "captain"},
     f"POST {T}/invitations": {},
+    f"POST {V}/me/email": {"email": "me@example.org"},
+    f"POST {V}/me/email/confirm": {"secret": "nvp_"},
+    f"POST {V}/users/{{user}}/vouch": {"reason": "known"},
     f"POST {V}/submissions": {"competition": "cup", "phase": "dev"},
     f"POST {P}/grants": {"amount": 1, **WHY},
     f"PUT {S}/priority": {"priority": 1, **WHY},
@@ -238,6 +248,8 @@ BODIES: dict[str, Any] = {
     f"POST {C}/webhooks": {"url": "https://127.0.0.1/hook"},
 }
 FORMS: dict[str, dict[str, str]] = {
+    "POST /account/email": {"email": "me@example.org"},
+    "POST /account/email/confirm": {"secret": "nvp_"},
     "POST /login": {"name": "cap", "password": PASSWORD},
     "POST /register": {"name": "newcomer", "email": "new@example.org", "password": PASSWORD},
     "POST /account/tokens": {"name": "ci", "scopes": "read"},

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from nav_eval_store.cli import admin, competition
 from nav_eval_store.encryption import Keyring
-from nav_eval_store.errors import DangerousChange, NotFound, SchemaOutdated
+from nav_eval_store.errors import Conflict, DangerousChange, NotFound, SchemaOutdated
 from nav_eval_store.people import accounts
 from nav_eval_store.settings import StoreSettings
 from support.paths import ROOT
@@ -124,3 +124,16 @@ def test_where_things_are_kept() -> None:
         {"NAV_EVAL_DATABASE": "postgresql://db/nav", "NAV_EVAL_BLOBS": "s3://b/x"}
     )
     assert settings == StoreSettings(database="postgresql://db/nav", blobs="s3://b/x")
+
+
+@pytest.mark.usefixtures("home")
+def test_an_address_is_confirmed_where_no_mail_is_sent() -> None:
+    run(admin, "migrate")
+    run(admin, "create-organiser", "ada")
+    with pytest.raises(Conflict, match="named no e-mail"):
+        run(admin, "confirm-email", "ada")
+    assert run(admin, "confirm-email", "ada", "Ada@example.org") == "ada@example.org is ada's.\n"
+    database = StoreSettings.from_environment().open_database()
+    with database.read() as session:
+        assert accounts.get_user(session, "ada").email_verified
+    database.dispose()

@@ -21,6 +21,7 @@ from nav_eval_store.notifications.webhook_secrets import open_secret
 from nav_eval_store.notifications.webhooks import ForbiddenAddress
 from nav_eval_store.submissions import creation
 from support.challenge import KEYRING, TEST, Challenge
+from support.mailbox import receiving_letters
 
 pytestmark = pytest.mark.integration
 
@@ -366,36 +367,11 @@ def self_signed(folder, name: str):
     return file
 
 
-class Mailbox(socketserver.StreamRequestHandler):
-    """As much SMTP as it takes to receive a letter."""
-
-    letters: list[str] = []  # noqa: RUF012
-
-    def handle(self) -> None:
-        self.say("220 here")
-        while command := self.rfile.readline().decode().strip():
-            word = command.split()[0].upper()
-            if word == "DATA":
-                self.say("354 go on")
-                lines = iter(lambda: self.rfile.readline().decode().rstrip("\r\n"), ".")
-                self.letters.append("\n".join([command, *lines]))
-            self.say("221 bye" if word == "QUIT" else "250 ok")
-            if word == "QUIT":
-                return
-
-    def say(self, text: str) -> None:
-        self.wfile.write(f"{text}\r\n".encode())
-
-
 def test_a_letter_where_smtp_is_set(cup: Challenge) -> None:
     hooked(cup, "mailto:ants@example.org")
-    Mailbox.letters.clear()
-    with socketserver.TCPServer(("127.0.0.1", 0), Mailbox) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        smtp = SmtpSettings.from_environment({"NAV_EVAL_SMTP": f"smtp://127.0.0.1:{server.server_address[1]}"})
+    with receiving_letters() as (smtp, letters):
         assert sender.deliver(cup.database, DeliverySettings(smtp=smtp)) == 1
-        server.shutdown()
-    (letter,) = Mailbox.letters
+    (letter,) = letters
     assert "To: ants@example.org" in letter
     assert "Subject: The Cup: submission 1 of Ants is cancelled" in letter
     assert "detail: enough" in letter

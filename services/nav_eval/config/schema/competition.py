@@ -185,6 +185,23 @@ class PhaseConfig(ConfigModel):
         return self
 
 
+AllowedAddress = Annotated[str, Field(pattern=r"^[^@\s,<>\"A-Z]{0,64}@[^@\s,<>\"A-Z]{1,190}$")]
+
+
+class EligibilityConfig(ConfigModel):
+    """What a person must have shown before they submit."""
+
+    email: Literal["any", "verified"] = "any"
+    """`verified`: an e-mail address that a mailed link, a login provider or the organiser's word has proved."""
+    allow: tuple[AllowedAddress, ...] = ()
+    """Verified addresses that may submit, in lower case: `ada@example.org`, or all of `@lab.example`; empty is any."""
+
+    @property
+    def needs_email(self) -> bool:
+        """Whether an address must be verified; a list of addresses that anybody can claim would mean nothing."""
+        return self.email == "verified" or bool(self.allow)
+
+
 class CompetitionConfig(ConfigModel):
     """A competition, in full."""
 
@@ -198,6 +215,7 @@ class CompetitionConfig(ConfigModel):
     max_team_size: Count = 10
     registration: Literal["open", "approval", "closed"] = "open"
     """Whether teams are in at once, after an organiser's nod, or not at all."""
+    eligibility: EligibilityConfig = EligibilityConfig()
     phases: Annotated[tuple[PhaseConfig, ...], Field(min_length=1)]
 
     @model_validator(mode="after")
