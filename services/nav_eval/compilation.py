@@ -3,28 +3,85 @@
 No fastmath and no parallel reductions, so that every machine gets the same bits. Numba's own cache looks at
 the file of a function alone, but a function is made of what it calls as well: code of another version would
 go on being used after an upgrade. So names in the cache carry a digest of the whole package.
+
+Numba takes most of a second to load, which is longer than most runs take to verify. So nothing loads it before
+a kernel is called, and the few kernels that a replay needs are kept as object files, too (`machine_code`).
 """
 
 import hashlib
+import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property, partial, update_wrapper
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import numba
+from nav_eval import machine_code
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+class Kernel:
+    """A function that becomes machine code when it is called."""
+
+    def __init__(self, function: Callable[..., Any], **options: object) -> None:
+        update_wrapper(self, function)
+        self._function, self._options = function, options
+        self._entry_points: dict[tuple[object, ...], Callable[..., Any]] = {}  #: by numba's types
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:  # noqa: ANN401
+        return self.dispatcher(*arguments, **named)
+
+    @cached_property
+    def dispatcher(self) -> Any:  # noqa: ANN401 - numba has no types
+        """Numba's compiler of this function."""
+        import numba
+
+        compiler: Any = numba.njit  # its types do not know all its options
+        self._function.__qualname__ = self.cache_name
+        try:
+            return compiler(cache=True, **self._options)(self._function)
+        except RuntimeError:  # nowhere to write a cache (read-only image, no home): compile per process
+            return compiler(**self._options)(self._function)
+
+    @property
+    def cache_name(self) -> str:
+        """The function, as code of just this version of it and of what it calls."""
+        name = self._function.__qualname__
+        digest = _hash_package(Path(self._function.__code__.co_filename).parent)
+        return name if name.endswith(digest) else f"{name}_{digest}"
+
+    @property
+    def _numba_type_(self) -> object:
+        """What numba asks for where a kernel calls another one."""
+        from numba.core.types import Dispatcher
+
+        return Dispatcher(self.dispatcher)
+
+    def bind(self, *fixed: object, like: tuple[object, ...]) -> Callable[..., Any]:
+        """The machine code with its first arguments given; the others have the types of `like`.
+
+        A call skips numba's look at the types, which takes longer than a short function itself. Nothing checks
+        the types any more: give it no others, ever.
+        """
+        arguments = (*fixed, *like)
+        if "numba" not in sys.modules and (ready := machine_code.load_function(self._find_object_file(arguments))):
+            return ready.bind(fixed)
+        import numba
+
+        types = tuple(cast(Any, numba.typeof)(argument) for argument in arguments)
+        if types not in self._entry_points:
+            self.dispatcher.compile(types)
+            self._entry_points[types] = self.dispatcher.get_overload(types)
+            machine_code.keep_object(self._find_object_file(arguments), self.dispatcher.overloads[types])
+        return partial(self._entry_points[types], *fixed)
+
+    def _find_object_file(self, arguments: tuple[object, ...]) -> Path:
+        return machine_code.find_object_file(self._function, self.cache_name, arguments)
+
+
 def compile_kernel(function: Function, **options: object) -> Function:
     """A function of plain numbers and arrays as machine code; `options` are those of `numba.njit`."""
-    compiler: Any = numba.njit  # its types do not know all its options
-    folder = Path(function.__code__.co_filename).parent
-    function.__qualname__ = f"{function.__qualname__}_{_hash_package(folder)}"
-    try:
-        return cast(Function, compiler(cache=True, **options)(function))
-    except RuntimeError:  # nowhere to write a cache (read-only image, no home): compile per process
-        return cast(Function, compiler(**options)(function))
+    return cast(Function, Kernel(function, **options))
 
 
 def compile_scalar_kernel(function: Function) -> Function:
@@ -56,14 +113,6 @@ def _hash_package(package: Path) -> str:
     return digest.hexdigest()[:12]
 
 
-def get_entry_point(function: Callable[..., Any], *like: object) -> Callable[..., Any]:
-    """The machine code of a compiled function for arguments of these types.
-
-    A call skips numba's look at the types, which takes longer than a short function itself. Nothing checks
-    the types any more: give it no others, ever.
-    """
-    dispatcher: Any = function
-    type_of: Any = numba.typeof
-    types = tuple(type_of(argument) for argument in like)
-    dispatcher.compile(types)
-    return cast(Callable[..., Any], dispatcher.get_overload(types))
+def bind_kernel(function: Callable[..., Any], *fixed: object, like: tuple[object, ...]) -> Callable[..., Any]:
+    """`Kernel.bind` of a compiled function that makes no arrays."""
+    return cast(Kernel, function).bind(*fixed, like=like)

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib.metadata import entry_points
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar
 
@@ -78,7 +79,7 @@ class LaterField:
 class ConfigModel(BaseModel):
     """A part of a configuration; a text under a field says what the field is for."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     aliases: ClassVar[Aliases] = {}  #: other spellings that the specification uses, and ours
 
@@ -109,6 +110,25 @@ class ConfigModel(BaseModel):
                 raise PydanticCustomError("two_spellings", "has two spellings of the key {ours}", {"ours": repr(ours)})
             result[ours] = value
         return result
+
+
+@cache
+def read_field_docs(model: type[BaseModel]) -> Mapping[str, str]:
+    """The texts under the fields of a model. Read when somebody asks: commands that only check need not wait for it."""
+    import ast
+    import inspect
+    import textwrap
+
+    found: dict[str, str] = {}
+    for part in reversed(model.__mro__):
+        if issubclass(part, ConfigModel):
+            (tree,) = ast.parse(textwrap.dedent(inspect.getsource(part))).body
+            assert isinstance(tree, ast.ClassDef)
+            for field, text in pairwise(tree.body):
+                match field, text:
+                    case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(words))):
+                        found[name] = inspect.cleandoc(words)
+    return {name: text for name, text in found.items() if name in model.model_fields}
 
 
 def suggest_close_match(wrong: str, known: Iterable[str]) -> str:

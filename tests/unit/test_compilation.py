@@ -3,8 +3,14 @@
 import os
 import subprocess
 import sys
+from typing import NamedTuple
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
+
+from nav_eval import machine_code
+from nav_eval.compilation import bind_kernel, compile_scalar_kernel
 
 CALLER = """
 from nav_eval.compilation import compile_kernel
@@ -32,10 +38,40 @@ def test_a_kernel_is_compiled_again_when_what_it_calls_has_changed(tmp_path):
     answers = []
     for step in (1, 1, 10):
         (package / "helper.py").write_text(HELPER.format(step=step))
-        code = "from cached_package.caller import twice; print(twice(0), sum(twice.stats.cache_hits.values()))"
+        code = (
+            "from cached_package.caller import twice; print(twice(0), sum(twice.dispatcher.stats.cache_hits.values()))"
+        )
         path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
         environ = os.environ | {"PYTHONPATH": path, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
         answers.append(
             subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, check=True).stdout
         )
     assert [tuple(map(int, answer.split())) for answer in answers] == [(2, 0), (2, 1), (20, 0)]
+
+
+@compile_scalar_kernel
+def measure(values, place):
+    """A sum, and whether it is large; of arrays, named tuples and plain numbers."""
+    total = place[0] * values.second
+    for value in values.first:
+        total += value
+    return total > 10.0, total, len(values.first)
+
+
+class Values(NamedTuple):
+    first: NDArray[np.float32]
+    second: float
+
+
+@pytest.mark.slow
+def test_an_object_file_answers_as_numba_does(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    arguments = Values(np.array([1.5, 2.25, 4.0], np.float32), 0.1), (3.0, 7)
+    compiled = bind_kernel(measure, arguments[0], like=(arguments[1],))
+    file = machine_code.find_object_file(measure.__wrapped__, measure.cache_name, arguments)
+    native = machine_code.load_function.__wrapped__(file)
+    assert native.bind(arguments[:1])(arguments[1]) == compiled(arguments[1]) == (False, 7.75 + 3.0 * 0.1, 3)
+    other = (Values(arguments[0].first.astype(float), 0.1), arguments[1])
+    assert machine_code.find_object_file(measure.__wrapped__, measure.cache_name, other) != file  # another type
+    file.write_bytes(file.read_bytes()[:-200])
+    assert machine_code.load_function.__wrapped__(file) is None

@@ -16,6 +16,7 @@ from typing import Any
 from nav_eval.config.file_kinds import KINDS, ConfigKind
 from nav_eval.config.schema import ActionConfig, ConfigModel, MetricConfig
 from nav_eval.config.schema.competition import VisibilityConfig
+from nav_eval.config_model import read_field_docs
 from nav_eval.sensors import SENSORS, list_kinds
 
 JsonSchema = dict[str, Any]
@@ -27,7 +28,7 @@ _COMPLETE = frozenset({"ActionConfig", "MetricConfig", "PhaseConfig", "BaselineC
 
 def make_file_schema(kind: ConfigKind) -> JsonSchema:
     """What a file of this kind may hold."""
-    schema = kind.model.model_json_schema()
+    schema = _make_model_schema(kind.model)
     definitions: JsonSchema = schema.pop("$defs", {})
     definitions[kind.model.__name__] = schema
     for name, definition in definitions.items():
@@ -39,6 +40,15 @@ def make_file_schema(kind: ConfigKind) -> JsonSchema:
     if kind.name == "benchmark":  # the sections may also stand beside `benchmark:`
         root["properties"] |= schema["properties"]
     return {"$schema": _SCHEMA_URL, "title": f"nav-eval {kind.name}", **root, "$defs": definitions}
+
+
+def _make_model_schema(model: type[ConfigModel]) -> JsonSchema:
+    """Of the model alone, with the texts under its fields."""
+    schema, models = model.model_json_schema(), _list_models()
+    for name, definition in {**schema.get("$defs", {}), model.__name__: schema}.items():
+        for key, text in read_field_docs(models[name]).items() if name in models else ():
+            definition["properties"][key]["description"] = text
+    return schema
 
 
 def _loosen(name: str, definition: JsonSchema) -> None:
@@ -110,7 +120,7 @@ def render_reference() -> str:
 
 
 def _render_kind(kind: ConfigKind, definitions: dict[str, JsonSchema]) -> str:
-    schema = kind.model.model_json_schema()
+    schema = _make_model_schema(kind.model)
     for name, definition in schema.pop("$defs", {}).items():
         if all(other.model.__name__ != name for other in KINDS.values()):
             definitions[name] = definition

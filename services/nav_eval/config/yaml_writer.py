@@ -25,6 +25,7 @@ from nav_eval.config.schema import (
     OutputConfig,
 )
 from nav_eval.config.schema.benchmark import DEFAULT_FORMATS
+from nav_eval.config_model import read_field_docs
 from nav_eval.errors import ConfigError
 
 Comment = Callable[[KeyPath], str | None]
@@ -218,4 +219,4 @@ def _render_setting(key: str, value: object, doc: str, *, active: bool) -> str:
 
 
 def _get_description(model: type[ConfigModel], key: str) -> str:
-    return (model.model_fields[key].description or "").split("\n", maxsplit=1)[0]
+    return read_field_docs(model).get(key, "").split("\n", maxsplit=1)[0]

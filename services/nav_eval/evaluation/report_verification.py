@@ -9,7 +9,7 @@ import msgspec
 
 from nav_eval.evaluation.aggregation import build_report
 from nav_eval.evaluation.report import encode_report
-from nav_eval.evaluation.run_folder import RunManifest, make_header
+from nav_eval.evaluation.run_folder import EPISODES_FILE, MANIFEST_FILE, RunManifest, make_header
 from nav_eval.records.results import EpisodeOutcome, EpisodeResult, read_document
 
 LONGEST_SHOWN = 200  #: characters of a value
@@ -76,8 +76,24 @@ def _compare_values(where: str, what: str, stated: Any, found: Any) -> Iterator[
     if isinstance(stated, dict) and isinstance(found, dict):
         for name in sorted({**stated, **found}):
             yield from _compare_values(where, f"{what} {name}", stated.get(name, _MISSING), found.get(name, _MISSING))
-    elif stated != found or isinstance(stated, bool) != isinstance(found, bool):
+    elif not is_same_value(stated, found):
         yield Difference(where=where, what=what, stated=str(stated), found=str(found))
+
+
+def is_same_value(stated: object, found: object) -> bool:
+    """As JSON would show it: 1, 1.0 and true are three values."""
+    return stated == found and type(stated) is type(found)
+
+
+def find_unknown_keys(run: Path) -> Iterator[Difference]:
+    """Keys of run.json and episodes.jsonl that no version of a run has: nothing would ever check what they say."""
+    episodes, known = run / EPISODES_FILE, {field.encode_name for field in msgspec.structs.fields(EpisodeResult)}
+    for number, line in enumerate(episodes.read_bytes().splitlines() if episodes.exists() else (), start=1):
+        for key in msgspec.json.decode(line, type=dict[str, msgspec.Raw]).keys() - known if line.strip() else ():
+            yield Difference(where=f"{EPISODES_FILE} line {number}", what=f"key {key}", stated="there", found="none")
+    known = {field.encode_name for field in msgspec.structs.fields(RunManifest)}
+    for key in read_document(run / MANIFEST_FILE, dict[str, msgspec.Raw]).keys() - known:
+        yield Difference(where=MANIFEST_FILE, what=f"key {key}", stated="there", found="none")
 
 
 def _compare_lines(where: str, stated: Any, found: list[dict[str, Any]]) -> Iterator[Difference]:  # noqa: ANN401

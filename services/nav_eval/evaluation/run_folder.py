@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+from pydantic import ValidationError
 
 import nav_eval
 from nav_eval.config import BenchmarkConfig, compute_config_digest
@@ -84,12 +85,13 @@ def make_manifest(
         episode_ids=episodes.episode_ids,
         agent=agent,
         run_seed=run_seed,
-        controller=_describe_controller(benchmark),
+        controller=describe_controller(benchmark),
         episode_seed=episode_seed,
     )
 
 
-def _describe_controller(benchmark: BenchmarkConfig) -> dict[str, Any]:
+def describe_controller(benchmark: BenchmarkConfig) -> dict[str, Any]:
+    """Who walks to goals that an agent names."""
     controller = make_controller(benchmark.task)
     return {} if controller is None else {"name": controller.name, **controller.settings}
 
@@ -141,6 +143,15 @@ class RunFolder:
 
     def manifest(self) -> RunManifest:
         return read_document(self.path / MANIFEST_FILE, RunManifest)
+
+    def benchmark(self) -> BenchmarkConfig:
+        """What was run, as the run says it."""
+        try:
+            return BenchmarkConfig.model_validate(self.manifest().config)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"])) or "config"
+            raise RecordError(f"{self.path / MANIFEST_FILE}: {where}: {first['msg']}") from error
 
     def run_seed(self, benchmark: BenchmarkConfig) -> int:
         """The seed of the run in this folder, or of a new one: drawn if the scenario wants one and has none."""

@@ -140,6 +140,8 @@ def _encode_bounded(result: EpisodeResult) -> bytes:
         actions=(),
         trajectory=None,
         action_digest=None,
+        randomization=None,
+        groups={},
     )
     return encode_result(refused)
 

@@ -21,8 +21,8 @@ from nav_eval.dataset.episode import Episode
 from nav_eval.dataset.loader import TaskDataset
 from nav_eval.errors import NavEvalError
 from nav_eval.evaluation.episodes import count_instruction_words, load_episodes
-from nav_eval.evaluation.report_verification import Difference, compare_report
-from nav_eval.evaluation.run_folder import REPORT_FILE, RunFolder, RunManifest
+from nav_eval.evaluation.report_verification import Difference, compare_report, find_unknown_keys, is_same_value
+from nav_eval.evaluation.run_folder import FORMAT, REPORT_FILE, RunFolder, RunManifest, describe_controller
 from nav_eval.play import EpisodePlay
 from nav_eval.records.geometry import Vec3
 from nav_eval.records.results import UNSCORED, Cause, EpisodeResult, EpisodeStatus
@@ -44,6 +44,7 @@ class VerificationReport:
     of_benchmark: int = 0  #: episodes that its benchmark has, where the run took some of them
     steps: int = 0
     broken_off: int = 0  #: episodes that a fault ended, whose cause only the run itself tells
+    not_begun: int = 0  #: episodes that a fault ended before anything could be played again
     differences: list[Difference] = field(default_factory=list)
 
     @property
@@ -68,7 +69,8 @@ class VerificationReport:
 
     def _list_unproven(self) -> list[str]:
         causes = [f"why {self.broken_off} episodes broke off"] if self.broken_off else []
-        return ["the agent's name", "timing", "the date", *causes]
+        begun = [f"that {self.not_begun} episodes never began"] if self.not_begun else []
+        return ["the agent's name", "timing", "the date", *causes, *begun]
 
 
 def verify(
@@ -86,9 +88,10 @@ def verify(
     """
     folder = RunFolder(run)
     manifest, results = folder.manifest(), folder.results()
-    benchmark = BenchmarkConfig.model_validate(manifest.config)
+    benchmark = folder.benchmark()
     episodes = load_episodes(benchmark)
     report = VerificationReport(of_run=len(manifest.episode_ids), of_benchmark=_count_episodes(benchmark, episodes))
+    report.differences += find_unknown_keys(run)
     report.differences += _compare_manifest(manifest, benchmark, episodes)
     report.differences += _compare_episode_set(manifest, results)
     missing = set(manifest.episode_ids) - {result.episode_id for result in results}
@@ -131,7 +134,9 @@ def _replay_episodes(
             found = list(verify_episode(result, episode, task=task, simulator=simulator))
             report.differences += found
             if not found:
-                report.episodes, report.steps = report.episodes + 1, report.steps + result.num_steps
+                report.episodes += not _has_not_begun(result)
+                report.not_begun += _has_not_begun(result)
+                report.steps += result.num_steps
                 report.broken_off += result.cause is not None
             on_episode(result.episode_id)
 
@@ -170,9 +175,9 @@ def verify_episode(
 
 
 def _has_not_begun(result: EpisodeResult) -> bool:
-    """A fault before the first observation leaves nothing to play again, and nothing to be proud of."""
-    nothing = not result.actions and not any(result.metrics.values()) and not result.num_steps
-    return result.cause is not None and nothing and result.trajectory is None and not result.subtasks
+    """A fault before the first observation leaves nothing to play again: no log, and no value of any metric."""
+    said = (result.metrics, result.actions, result.subtasks, result.num_steps, result.trajectory, result.action_digest)
+    return result.cause is not None and not any(said)
 
 
 class _Comparison:
@@ -187,7 +192,14 @@ class _Comparison:
         stated: dict[str, object] = {"scene_id": result.scene_id}
         found: dict[str, object] = {"scene_id": self._episode.scene_id}
         if _has_not_begun(result):  # of an episode that was played, the task knows the groups
-            stated["groups"], found["groups"] = result.groups, {}
+            stated |= {"groups": result.groups, "randomization": result.randomization}
+            found |= {"groups": {}, "randomization": None}
+            facts = {
+                "shortest_path_length": self._episode.private.shortest_path_length,
+                "instruction_length": count_instruction_words(self._episode),
+            }
+            stated |= {name: getattr(result, name) for name in facts if getattr(result, name) is not None}
+            found |= {name: value for name, value in facts.items() if name in stated}
         if result.instruction is not None:
             stated["instruction"] = result.instruction
             found["instruction"] = None if instruction is None else instruction.text
@@ -197,6 +209,10 @@ class _Comparison:
         if result.cause is not None and result.cause not in set(Cause):
             yield self.make_difference("cause", result.cause, f"one of {', '.join(Cause)}")
         if (result.cause is None) != (result.status is EpisodeStatus.COMPLETED):
+            yield self.make_difference("status", result.status, f"another with the cause {result.cause}")
+        if _has_not_begun(result) and result.cause not in UNSCORED | {Cause.PROTOCOL_ERROR}:
+            yield self.make_difference("log", "empty", f"there: {result.cause} ends an episode that has begun")
+        if (result.cause == Cause.CANCELLED) != (result.status is EpisodeStatus.CANCELLED):
             yield self.make_difference("status", result.status, f"another with the cause {result.cause}")
         if result.cause is None and result.detail is not None:
             yield self.make_difference("detail", result.detail, "none without a cause")
@@ -247,9 +263,9 @@ class _Comparison:
         stated = _to_plain(self._result.metrics)
         found = _to_plain(dict(play.progress.result().metrics))
         for name in [*found, *(name for name in stated if name not in found)]:
-            if name not in NOT_COMPARED and stated.get(name, "missing") != found.get(name, "missing"):
-                one, other = (str(values.get(name, "missing")) for values in (stated, found))
-                yield self.make_difference(name, one, other)
+            one, other = (values.get(name, "missing") for values in (stated, found))
+            if name not in NOT_COMPARED and not is_same_value(one, other):
+                yield self.make_difference(name, str(one), str(other))
 
     def make_difference(self, what: str, stated: str, found: str, *, step: int | None = None) -> Difference:
         return Difference(
@@ -262,6 +278,7 @@ def _list_claims(result: EpisodeResult) -> dict[str, Any]:
     return {
         "action digest": result.action_digest,
         "num_steps": result.num_steps,
+        "actions": _to_plain(result.actions),
         "trajectory": _to_plain(result.trajectory),
         "subtasks": _to_plain(result.subtasks),
         "shortest_path_length": result.shortest_path_length,
@@ -277,6 +294,7 @@ def _list_facts(play: EpisodePlay) -> dict[str, Any]:
     return {
         "action digest": play.log.digest,
         "num_steps": worth.steps,
+        "actions": _to_plain(play.log.actions),
         "trajectory": _to_plain(play.log.trajectory),
         "subtasks": _to_plain(worth.subtasks),
         "shortest_path_length": episode.private.shortest_path_length,
@@ -298,13 +316,21 @@ def _compare_manifest(manifest: RunManifest, benchmark: BenchmarkConfig, episode
         "rules": compute_rules_digest(benchmark),
         "episodes": f"sha256:{episodes.digest}",
     }
-    for name, digest in found.items():
-        stated = manifest.digests.get(name, "missing")
+    for name in {**found, **manifest.digests}:
+        stated, digest = manifest.digests.get(name, "missing"), found.get(name, "none")
         if stated != digest:
             yield Difference(where="run", what=f"digest of {name}", stated=stated, found=digest)
+    if manifest.format != FORMAT:
+        yield Difference(where="run", what="format", stated=manifest.format, found=FORMAT)
+    if manifest.controller and manifest.controller != describe_controller(benchmark):
+        controller = str(describe_controller(benchmark))
+        yield Difference(where="run", what="controller", stated=str(manifest.controller), found=controller)
+    rigs = {rig.name for rig in benchmark.rigs}
+    if (rig := manifest.agent.get("rig")) and rig not in rigs:
+        yield Difference(where="run", what="rig", stated=rig, found=", ".join(rigs) or "none")
     if manifest.benchmark != benchmark.name:
         yield Difference(where="run", what="name of the benchmark", stated=manifest.benchmark, found=benchmark.name)
-    if set(manifest.episode_ids) != set(episodes.episode_ids):
+    if sorted(manifest.episode_ids) != sorted(episodes.episode_ids):
         listed, there = (", ".join(ids) for ids in (manifest.episode_ids, episodes.episode_ids))
         yield Difference(where="run", what="list of episodes", stated=listed, found=there)
     if manifest.engine_version not in nav_eval.REPLAYABLE_VERSIONS:

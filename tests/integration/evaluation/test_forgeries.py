@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 
+from nav_eval.errors import RecordError
+from nav_eval.evaluation.aggregation import build_report
+from nav_eval.evaluation.report import encode_report
+from nav_eval.evaluation.run_folder import RunFolder, make_header
 from nav_eval.evaluation.verification import verify
 from nav_eval.records.scoring import UNSCORED
 from support.paths import TESTS
@@ -244,6 +248,131 @@ def test_a_forgery_is_found(name: str, cache: Path, tmp_path: Path) -> None:
     assert said in report.summary()
     assert not report.summary().startswith("Verified")
     assert "replayed" not in report.summary()
+
+
+def rebuild_report(forge: Callable[[Run], None]) -> Callable[[Run], None]:
+    """A forger who knows how a report is made: it follows from the forged lines."""
+
+    def forge_all(run: Run) -> None:
+        forge(run)
+        run.write()
+        folder = RunFolder(run.folder)
+        run.report = json.loads(encode_report(build_report(folder.results(), header=make_header(folder.manifest()))))
+
+    return forge_all
+
+
+def never_begun(cause: str = "infrastructure", status: str = "failed", **said: Any) -> Callable[[Run], None]:
+    """Hide an episode: it ended before there was anything to play again."""
+
+    def forge(run: Run) -> None:
+        line = run.lines[1]
+        empty = {"cause": cause, "status": status, "detail": "Lost.", "metrics": {}, "num_steps": 0}
+        run.lines[1] = {"episode_id": "b", "scene_id": line["scene_id"], **empty, **said}
+
+    return rebuild_report(forge)
+
+
+def say_more_of_actions(**said: Any) -> Callable[[Run], None]:
+    def forge(run: Run) -> None:
+        run.lines[1]["actions"] = [{"action": name, **said} for name in run.lines[1]["actions"]]
+
+    return rebuild_report(forge)
+
+
+def name_an_episode_twice(run: Run) -> None:
+    run.manifest["episode_ids"].append("a")
+
+
+def show_an_episode_twice(run: Run) -> None:
+    assert run.report is not None
+    better = json.loads(json.dumps(run.report["episodes"][1]))
+    better["metrics"]["spl"] = 0.99
+    run.report["episodes"].insert(0, better)
+
+
+def forget_a_metric(run: Run) -> None:
+    del run.lines[1]["metrics"]["collisions"]
+
+
+NO_ERRORS = dict.fromkeys(["success", "spl", "navigation_error", "path_length", "steps", "dtw"], 0.0)
+SUBTASK = {"success": True, "oracle_success": True, "navigation_error": 0.0}
+CLEVER: dict[str, tuple[Callable[[Run], None], str]] = {
+    # episodes that nobody can play again
+    "no way is no error": (never_begun("agent_crash", metrics=NO_ERRORS), "episode 'b'"),
+    "a crash before the start": (never_begun("agent_crash"), "log is empty"),
+    "a time-out that counts nowhere": (never_begun("agent_timeout", "cancelled"), "status is cancelled"),
+    "a broken image that a person cancelled": (never_begun("image_invalid", "cancelled"), "status is cancelled"),
+    "a harder way that was not gone": (never_begun(shortest_path_length=99.0), "shortest_path_length"),
+    "a longer instruction that nobody read": (never_begun(instruction_length=99), "instruction_length"),
+    "a world that nobody saw": (never_begun(randomization={"level": 9}), "randomization"),
+    "a group that nobody was in": (never_begun(groups={"instruction_type": "hard"}), "groups"),
+    "a digest of nothing": (never_begun(action_digest="00"), "action digest"),
+    # lines whose report follows from them
+    "a crash that a person cancelled": (
+        rebuild_report(lambda run: run.lines[1].update(cause="agent_crash", status="cancelled", detail="Lost.")),
+        "status is cancelled",
+    ),
+    "a yes for a number": (rebuild_report(set_line("metrics", "success", to=True)), "success is True"),
+    "a value that is not there": (rebuild_report(set_line("metrics", "navigation_error", to=None)), "navigation_error"),
+    "a metric left out": (rebuild_report(forget_a_metric), "collisions is missing"),
+    "a value beyond all numbers": (rebuild_report(set_line("metrics", "path_length", to=1e300)), "path_length"),
+    "a sub-task of a task without": (
+        rebuild_report(
+            set_line("subtasks", to=[SUBTASK | {"ground_truth_distance": 1.0, "ground_truth_steps": 5, "steps": 5}])
+        ),
+        "subtasks",
+    ),
+    "words beside an action": (say_more_of_actions(teleport=[0, 0, 0]), "actions is"),
+    "arguments that an action has not": (say_more_of_actions(arguments={"distance": 9.0}), "actions is"),
+    "an empty trajectory": (rebuild_report(set_line("trajectory", to=[])), "position"),
+    "a name that looks alike": (rebuild_report(set_line("episode_id", to="b\u200b")), "no such episode"),
+    "a key that nobody reads": (set_line("verified_by", to="the judges"), "key verified_by"),
+    # run.json
+    "an episode named twice": (rebuild_report(name_an_episode_twice), "list of episodes"),
+    "a digest of its own": (rebuild_report(set_manifest("digests", "official", to="sha256:1")), "digest of official"),
+    "another controller": (rebuild_report(set_manifest("controller", to={"name": "mine"})), "controller"),
+    "another format": (set_manifest("format", to="nav-eval/run/9"), "format"),
+    "a rig that there is none of": (rebuild_report(set_manifest("agent", "rig", to="eagle")), "rig is eagle"),
+    "a key of run.json that nobody reads": (set_manifest("official", to=True), "key official"),
+    # results.json
+    "an episode shown twice": (show_an_episode_twice, "list of episodes"),
+    "a rank": (set_report("rank", to=1), "rank"),
+    "another agent": (set_report("agent", to={"name": "other"}), "agent"),
+    "a metric that is not shown": (drop_from_report("aggregated", "navigation_error"), "navigation_error"),
+    "a number as text": (set_report("aggregated", "spl", "mean", to="1.0"), "mean"),
+    "a count that is a fraction": (set_shown_line("num_steps", to=18.0), "num_steps"),
+    "the last bit": (set_report("aggregated", "soft_spl", "mean", to=0.6853244599441838), "mean"),
+}
+
+
+@pytest.mark.parametrize("name", CLEVER)
+def test_a_clever_forgery_is_found(name: str, cache: Path, tmp_path: Path) -> None:
+    forge, said = CLEVER[name]
+    run = copy_run("vln", tmp_path)
+    forge(run)
+    run.write()
+    report = verify(run.folder, cache=cache)
+    assert not report.equal
+    assert said in report.summary()
+
+
+def test_an_episode_that_never_began_is_not_called_played(cache: Path, tmp_path: Path) -> None:
+    """Our fault may be true: nothing speaks against it. But nothing speaks for it, and that is said."""
+    run = copy_run("vln", tmp_path)
+    never_begun()(run)
+    run.write()
+    report = verify(run.folder, cache=cache)
+    assert "3 of the run's 4 episodes were played again" in report.summary()
+    assert "that 1 episodes never began" in report.summary()
+
+
+def test_a_configuration_that_is_none_is_refused_by_name(cache: Path, tmp_path: Path) -> None:
+    run = copy_run("vln", tmp_path)
+    run.manifest["config"]["official"] = True
+    run.write()
+    with pytest.raises(RecordError, match=r"run\.json: config: unknown key"):
+        verify(run.folder, cache=cache)
 
 
 LONG_HORIZON: dict[str, tuple[Callable[[Run], None], str]] = {

@@ -10,6 +10,7 @@ from typer.main import get_command
 
 from nav_eval.cli.command_list import OWN, find_plugins, format_help, read_help
 from nav_eval.cli.lazy_commands import app
+from support.paths import TESTS
 
 RUN = """
 import atexit, json, sys
@@ -20,9 +21,9 @@ main()
 HEAVY = {"typer", "rich", "numpy", "numba", "pydantic", "yaml", "grpc", "moderngl", "trimesh", "sqlalchemy", "fastapi"}
 
 
-def list_imports(*arguments: str) -> set[str]:
+def list_imports(*arguments: str, folder: Path | None = None) -> set[str]:
     done = subprocess.run(
-        [sys.executable, "-c", RUN, *arguments], capture_output=True, text=True, check=False, timeout=600
+        [sys.executable, "-c", RUN, *arguments], capture_output=True, text=True, check=False, timeout=600, cwd=folder
     )
     return set(json.loads(done.stderr.splitlines()[-1]))
 
@@ -37,6 +38,14 @@ def test_a_score_needs_neither_configurations_nor_a_simulator(tmp_path: Path) ->
     line = {"episode_id": "a", "trajectory": [[0, 0, 0], [1, 0, 0]], "stopped": True, "success_distance": 3.0}
     file.write_text(json.dumps({**line, "goal": [1, 0, 0], "reference_path": [[0, 0, 0], [1, 0, 0]]}))
     assert not (HEAVY - {"typer"}) & list_imports("score", str(file), "--task", "vln", "--json")
+
+
+@pytest.mark.slow
+def test_a_short_run_is_verified_without_a_compiler_or_a_wire() -> None:
+    """The first time may compile; from then on machine code is loaded from files."""
+    first, second = (list_imports("verify", "vln", folder=TESTS / "data" / "run_0_1_0") for _ in range(2))
+    assert {"numba", "scipy", "grpc", "trimesh", "sqlalchemy", "rich"} & second == set()
+    assert "llvmlite" in first & second
 
 
 def test_the_list_says_of_each_command_what_the_command_says() -> None:

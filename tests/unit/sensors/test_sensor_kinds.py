@@ -9,6 +9,8 @@ from pydantic import ValidationError
 from sensor_support import make_context
 
 from nav_eval.checks import ContractBroken, check_sensor
+from nav_eval.config.file_kinds import KINDS
+from nav_eval.config.json_schema import make_file_schema
 from nav_eval.config.schema import TaskConfig
 from nav_eval.config_model import Positive
 from nav_eval.envs.spaces import make_sensor_space
@@ -98,8 +100,9 @@ def test_a_wrong_key_is_refused_in_its_own_words() -> None:
 
 
 def test_editors_know_it() -> None:
+    shown = make_file_schema(KINDS["task"])
+    assert shown["$defs"]["Altimeter"]["properties"]["ceiling"]["description"] == "Metres; it shows no more."
     schema = TaskConfig.model_json_schema()
-    assert schema["$defs"]["Altimeter"]["properties"]["ceiling"]["description"] == "Metres; it shows no more."
     (entry,) = schema["properties"]["sensors"]["patternProperties"].values()
     kinds = entry["discriminator"]["mapping"]
     assert {"rgb", "altimeter", "nearness"} <= set(kinds)

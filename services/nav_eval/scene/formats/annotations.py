@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from nav_eval.compilation import compile_kernel
 from nav_eval.errors import SceneError
 from nav_eval.scene.formats import geometry, scan_datasets
 from nav_eval.scene.formats.gltf import read_gltf
@@ -39,7 +39,7 @@ def find_nearest(points: NDArray[np.float32], targets: NDArray[np.float32]) -> N
     return found
 
 
-@njit(cache=True)
+@compile_kernel
 def _compute_keys(points: NDArray[np.float64], buckets: int) -> NDArray[np.int64]:
     """The place of each point's cell in the hash table."""
     keys = np.empty(len(points), np.int64)
@@ -50,17 +50,17 @@ def _compute_keys(points: NDArray[np.float64], buckets: int) -> NDArray[np.int64
     return keys
 
 
-@njit(cache=True)
+@compile_kernel
 def _get_cell(coordinate: float) -> int:
     return int(np.floor(coordinate / CELL))
 
 
-@njit(cache=True)
+@compile_kernel
 def _hash_cell(x: int, y: int, z: int, buckets: int) -> int:
     return (x * 73856093 ^ y * 19349663 ^ z * 83492791) & (buckets - 1)
 
 
-@njit(cache=True)
+@compile_kernel
 def _search(
     points: NDArray[np.float64],
     targets: NDArray[np.float64],

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from nav_eval.compilation import compile_kernel
 from nav_eval.errors import SceneError
 from nav_eval.scene.formats import geometry, images
 from nav_eval.scene.formats.geometry import MeshPart, PartList, triangulate
@@ -167,7 +167,7 @@ def _encode_counter(count_type: np.dtype[Any] | None) -> int:
     return count_type.itemsize * (-1 if count_type.byteorder == ">" else 1)
 
 
-@njit(cache=True)
+@compile_kernel
 def _walk(
     data: NDArray[np.uint8],
     position: int,

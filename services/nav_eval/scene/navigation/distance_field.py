@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nav_eval.compilation import compile_inline, compile_scalar_kernel
+from nav_eval.compilation import bind_kernel, compile_inline, compile_scalar_kernel
 from nav_eval.scene.navigation.movement import (
     CHORD_TOLERANCE,
     SIDES,
@@ -127,7 +127,7 @@ def make_field(surface: Surface, graph: Graph, goals: Sequence[GoalPlace]) -> Fi
     queue = BucketQueue(nodes, np.full(BUCKETS, NO_NODE, dtype=np.int32), np.zeros(2, dtype=np.int64))
     places = np.array([(u, v, 0.0, height, 0.0) for _, u, v, height in goals], dtype=np.float64).reshape(-1, 5)
     field = FieldState(nodes, places, queue)
-    _start_search(surface, graph, field, np.array([quad for quad, *_ in goals], dtype=np.int32))
+    bind_kernel(_start_search, surface, graph, field, np.array([quad for quad, *_ in goals], dtype=np.int32), like=())()
     return field
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nav_eval.cache import ArrayFile, write_arrays
-from nav_eval.compilation import get_entry_point
+from nav_eval.compilation import bind_kernel
 from nav_eval.errors import NavigationMeshError
 from nav_eval.records.geometry import Vec3
 from nav_eval.scene.navigation import movement
@@ -37,7 +37,6 @@ from nav_eval.scene.navigation.surface import (
     get_height,
     get_island,
     locate,
-    to_lattice,
 )
 from nav_eval.scene.navigation.tiles import COLUMNS, Tiling
 
@@ -61,13 +60,12 @@ class MeshField:
 
     mesh: "NavigationMesh"
     goals: tuple[Vec3, ...]
-    _graph: Graph
     _field: FieldState
-    _ask: Callable[..., Any]  #: `compute_distance` for exactly these types
+    _ask: Callable[..., Any]  #: `compute_distance` of this field
 
     def distance(self, position: Vec3) -> float:
         """Geodesic metres from a position; infinity when there is no way."""
-        found, metres, _ = self._ask(self.mesh.surface, self._graph, self._field, _to_floats(position))
+        found, metres, _ = self._ask(_to_floats(position))
         if not found:
             snapped = self.mesh.snap_point(position)
             return math.inf if snapped is None else self.distance(snapped)
@@ -78,7 +76,7 @@ class MeshField:
         start = position if self.mesh.is_navigable(position) else self.mesh.snap_point(position)
         if start is None:
             return []
-        _, metres, corner = self._ask(self.mesh.surface, self._graph, self._field, _to_floats(start))
+        _, metres, corner = self._ask(_to_floats(start))
         if math.isinf(metres):
             return []
         points, nodes = [start], len(self.mesh.surface.i)
@@ -115,15 +113,15 @@ class NavigationMesh:
 
     @cached_property
     def _step(self) -> Callable[..., Any]:
-        """`movement.step` for exactly these types."""
-        return get_entry_point(movement.step, self.surface, _SOMEWHERE, _SOMEWHERE[:2], True)
+        return bind_kernel(movement.step, self.surface, like=(_SOMEWHERE, _SOMEWHERE[:2], True))
 
     @cached_property
-    def _ask(self) -> Callable[..., Any]:
-        """`compute_distance` for exactly these types: all fields of a mesh have the same."""
-        return get_entry_point(
-            compute_distance, self.surface, self.graph, make_field(self.surface, self.graph, []), _SOMEWHERE
-        )
+    def _find_quad(self) -> Callable[..., Any]:
+        return bind_kernel(locate, self.surface, like=_SOMEWHERE)
+
+    @cached_property
+    def _find_height(self) -> Callable[..., Any]:
+        return bind_kernel(get_height, self.surface, like=(0, 0.0, 0.0))
 
     def is_navigable(self, point: Vec3) -> bool:
         return self._find_standing_place(_to_floats(point)) is not None
@@ -154,9 +152,7 @@ class NavigationMesh:
         return index if index >= 0 else None
 
     def try_step(self, start: Vec3, end: Vec3, *, sliding: bool) -> StepResult:
-        found, x, y, z, collided = self._step(
-            self.surface, _to_floats(start), (float(end[0]), float(end[2])), bool(sliding)
-        )
+        found, x, y, z, collided = self._step(_to_floats(start), (float(end[0]), float(end[2])), bool(sliding))
         if found:
             return StepResult((x, y, z), collided)
         snapped = self.snap_point(start)
@@ -223,8 +219,9 @@ class NavigationMesh:
         return (x, float(surface.height[node]), z)
 
     def _locate(self, point: Vec3) -> tuple[int, float, float]:
-        u, v = to_lattice(self.surface, float(point[0]), float(point[2]))
-        return locate(self.surface, u, v, float(point[1])), u, v
+        spacing = self.surface.tiling.spacing
+        u, v = float(point[0]) / spacing - 0.5, float(point[2]) / spacing - 0.5  # `to_lattice`
+        return self._find_quad(u, v, float(point[1])), u, v
 
     def _find_standing_place(self, point: Vec3) -> Vec3 | None:
         """The place on the surface that a point means, if it means one at all."""
@@ -238,7 +235,7 @@ class NavigationMesh:
     def _put_on_surface(self, point: Vec3) -> Vec3 | None:
         """The same place with the height of the surface there; the same bits however it was found."""
         quad, u, v = self._locate(point)
-        return (point[0], get_height(self.surface, quad, u, v), point[2]) if quad >= 0 else None
+        return (point[0], self._find_height(quad, u, v), point[2]) if quad >= 0 else None
 
     def _forget_old_fields(self) -> None:
         """Drop the oldest beyond the limit; threads may do this at the same time."""
@@ -252,7 +249,9 @@ class NavigationMesh:
     def _make_field(self, points: Iterable[Vec3]) -> MeshField:
         snapped = tuple(place for place in map(self.snap_point, points) if place is not None)
         goals: list[GoalPlace] = [(*self._locate(place), place[1]) for place in snapped]
-        return MeshField(self, snapped, self.graph, make_field(self.surface, self.graph, goals), self._ask)
+        made = make_field(self.surface, self.graph, goals)
+        ask = bind_kernel(compute_distance, self.surface, self.graph, made, like=(_SOMEWHERE,))
+        return MeshField(self, snapped, made, ask)
 
 
 def _to_floats(point: Vec3) -> Vec3:

@@ -224,9 +224,9 @@ def test_warming_up_leaves_nothing_to_compile():
     from nav_eval.scene.navigation.warmup import warm_up
 
     warm_up()
-    before = [len(kernel.signatures) for kernel in (movement.step, compute_distance)]
+    before = [len(kernel.dispatcher.signatures) for kernel in (movement.step, compute_distance)]
     geometry, _ = room(3, 3, turn=5)
     mesh = build_navigation(geometry)
     mesh.geodesic_distance(mesh.random_navigable_point(0), mesh.random_navigable_point(1))
     mesh.try_step((0.0, 0.0, 0.0), (0.1, 0.0, 0.0), sliding=False)
-    assert [len(kernel.signatures) for kernel in (movement.step, compute_distance)] == before
+    assert [len(kernel.dispatcher.signatures) for kernel in (movement.step, compute_distance)] == before

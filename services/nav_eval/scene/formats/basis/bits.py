@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from nav_eval.compilation import compile_kernel
 from nav_eval.errors import SceneError
 
 MAX_CODE_LENGTH = 16
@@ -26,7 +26,7 @@ def pad_bytes(content: bytes) -> NDArray[np.uint8]:
     return np.frombuffer(content + bytes(PADDING), np.uint8)
 
 
-@njit(cache=True)
+@compile_kernel
 def take_bits(data: NDArray[np.uint8], position: NDArray[np.int64], count: int) -> int:
     """The next `count` bits (at most 16) as a number."""
     value = peek_bits(data, position[0]) & ((1 << count) - 1)
@@ -34,7 +34,7 @@ def take_bits(data: NDArray[np.uint8], position: NDArray[np.int64], count: int) 
     return int(value)
 
 
-@njit(cache=True)
+@compile_kernel
 def peek_bits(data: NDArray[np.uint8], position: int) -> int:
     """At least the next 25 bits."""
     start = min(position >> 3, len(data) - 4)
@@ -42,7 +42,7 @@ def peek_bits(data: NDArray[np.uint8], position: int) -> int:
     return window >> (position & 7)
 
 
-@njit(cache=True)
+@compile_kernel
 def read_symbol(data: NDArray[np.uint8], position: NDArray[np.int64], table: NDArray[np.int32]) -> int:
     """The next Huffman-coded symbol, or −1 where the bits are no code."""
     entry = table[peek_bits(data, position[0]) & (len(table) - 1)]
@@ -53,7 +53,7 @@ def read_symbol(data: NDArray[np.uint8], position: NDArray[np.int64], table: NDA
     return int(entry >> 5)
 
 
-@njit(cache=True)
+@compile_kernel
 def build_huffman_table(lengths: NDArray[np.uint8]) -> NDArray[np.int32]:
     """The table for canonical codes of the given lengths; a table of one zero where they do not fit."""
     counts = np.bincount(lengths, minlength=MAX_CODE_LENGTH + 1)
@@ -81,7 +81,7 @@ def build_huffman_table(lengths: NDArray[np.uint8]) -> NDArray[np.int32]:
     return table
 
 
-@njit(cache=True)
+@compile_kernel
 def read_huffman_table(data: NDArray[np.uint8], position: NDArray[np.int64]) -> NDArray[np.int32]:
     """A table whose code lengths are themselves Huffman-coded; one zero where that is broken."""
     total = take_bits(data, position, 14)

@@ -8,9 +8,9 @@ references to neighbours; the KTX 2.0 specification describes it under "BasisLZ/
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from nav_eval.compilation import compile_kernel
 from nav_eval.scene.formats.basis import bits
 from nav_eval.scene.formats.basis.bits import BrokenPicture
 
@@ -69,7 +69,7 @@ def decode_slice(content: bytes, books: Codebooks, *, width: int, height: int) -
     return pixels
 
 
-@njit(cache=True)
+@compile_kernel
 def _read_endpoints(data: NDArray[np.uint8], count: int) -> tuple[NDArray[np.uint8], bool]:
     """Colours and intensity tables, each coded as the difference to the entry before."""
     position = np.zeros(1, np.int64)
@@ -97,7 +97,7 @@ def _read_endpoints(data: NDArray[np.uint8], count: int) -> tuple[NDArray[np.uin
     return endpoints, bool(position[0] <= 8 * (len(data) - bits.PADDING))
 
 
-@njit(cache=True)
+@compile_kernel
 def _read_selectors(data: NDArray[np.uint8], count: int) -> tuple[NDArray[np.uint8], bool]:
     """Patterns of steps: four bytes each, plain or as exclusive-or with the entry before."""
     position = np.zeros(1, np.int64)
@@ -123,7 +123,7 @@ def _read_selectors(data: NDArray[np.uint8], count: int) -> tuple[NDArray[np.uin
     return selectors, bool(position[0] <= 8 * (len(data) - bits.PADDING))
 
 
-@njit(cache=True)
+@compile_kernel
 def _read_variable(data: NDArray[np.uint8], position: NDArray[np.int64], chunk: int) -> int:
     """A number in chunks of `chunk` bits, each led by a bit that says whether another follows."""
     value = shift = 0
@@ -136,7 +136,7 @@ def _read_variable(data: NDArray[np.uint8], position: NDArray[np.int64], chunk: 
     return value
 
 
-@njit(cache=True)
+@compile_kernel
 def _read_blocks(
     data: NDArray[np.uint8],
     indices: NDArray[np.uint16],
@@ -179,7 +179,7 @@ def _read_blocks(
     return bool(position[0] <= 8 * (len(data) - bits.PADDING))
 
 
-@njit(cache=True)
+@compile_kernel
 def _read_prediction(
     data: NDArray[np.uint8], position: NDArray[np.int64], table: NDArray[np.int32], state: NDArray[np.int64]
 ) -> int:
@@ -195,7 +195,7 @@ def _read_prediction(
     return prediction
 
 
-@njit(cache=True)
+@compile_kernel
 def _read_selector(
     data: NDArray[np.uint8],
     position: NDArray[np.int64],
@@ -229,7 +229,7 @@ def _read_selector(
     return int(selector)
 
 
-@njit(cache=True)
+@compile_kernel
 def _paint(
     indices: NDArray[np.uint16],
     endpoints: NDArray[np.uint8],

@@ -8,9 +8,9 @@ wiki of Basis Universal under "UASTC LDR 4x4 Texture Specification".
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from nav_eval.compilation import compile_kernel
 from nav_eval.scene.formats.basis import bits
 from nav_eval.scene.formats.basis.bits import BrokenPicture
 
@@ -148,7 +148,7 @@ def decode_blocks(content: bytes, *, width: int, height: int) -> NDArray[np.uint
     return np.ascontiguousarray(rows[:height, :width])
 
 
-@njit(cache=True)
+@compile_kernel
 def _unpack(data: NDArray[np.uint8], tiles: NDArray[np.uint8]) -> bool:
     """Fill `tiles` (blocks × 16 pixels × RGBA)."""
     position = np.zeros(1, np.int64)
@@ -175,7 +175,7 @@ def _unpack(data: NDArray[np.uint8], tiles: NDArray[np.uint8]) -> bool:
     return True
 
 
-@njit(cache=True)
+@compile_kernel
 def _read_pattern(data: NDArray[np.uint8], position: NDArray[np.int64], mode: int) -> int:
     """The row of PATTERNS that lays out the subsets, or −1."""
     subsets = MODES[mode, SUBSETS]
@@ -191,7 +191,7 @@ def _read_pattern(data: NDArray[np.uint8], position: NDArray[np.int64], mode: in
     return pattern if pattern < end else -1
 
 
-@njit(cache=True)
+@compile_kernel
 def _read_endpoints(
     data: NDArray[np.uint8], position: NDArray[np.int64], mode: int, endpoints: NDArray[np.int64]
 ) -> None:
@@ -214,7 +214,7 @@ def _read_endpoints(
         endpoints[index] = ENDPOINTS[row, endpoints[index] | bits.take_bits(data, position, plain)]
 
 
-@njit(cache=True)
+@compile_kernel
 def _read_weights(
     data: NDArray[np.uint8], position: NDArray[np.int64], mode: int, pattern: int, weights: NDArray[np.int64]
 ) -> None:
@@ -226,7 +226,7 @@ def _read_weights(
             weights[pixel, plane] = WEIGHTS[count, bits.take_bits(data, position, width)]
 
 
-@njit(cache=True)
+@compile_kernel
 def _mix(
     pixels: NDArray[np.uint8],
     mode: int,

@@ -7,8 +7,9 @@ functions return False for a stream that does not add up.
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from nav_eval.compilation import compile_kernel
 
 FIFO = 16
 GROUP = 16
@@ -16,7 +17,7 @@ U32 = 0xFFFFFFFF
 EDGE, VERTEX, NEXT, LAST, EXTRA = range(5)  # what an index decoder keeps track of
 
 
-@njit(cache=True)
+@compile_kernel
 def unpack_attributes(data: NDArray[np.uint8], values: NDArray[np.uint8]) -> bool:
     """Mode ATTRIBUTES, versions 0 and 1: fill `values` (count × stride)."""
     count, stride = values.shape
@@ -44,7 +45,7 @@ def unpack_attributes(data: NDArray[np.uint8], values: NDArray[np.uint8]) -> boo
     return bool(position == end)
 
 
-@njit(cache=True)
+@compile_kernel
 def _unpack_block(
     data: NDArray[np.uint8], position: int, end: int, version: int, size: int, deltas: NDArray[np.uint8]
 ) -> int:
@@ -71,7 +72,7 @@ def _unpack_block(
     return position
 
 
-@njit(cache=True)
+@compile_kernel
 def _get_bit_length(control: int, mode: int) -> int:
     """Bits per delta: control 0 and 1 are version 1's two tables, 4 is version 0's."""
     if control == 0:
@@ -81,7 +82,7 @@ def _get_bit_length(control: int, mode: int) -> int:
     return (0, 2, 4, 8)[mode]
 
 
-@njit(cache=True)
+@compile_kernel
 def _unpack_byte(
     data: NDArray[np.uint8], position: int, end: int, control: int, groups: int, deltas: NDArray[np.uint8]
 ) -> int:
@@ -112,7 +113,7 @@ def _unpack_byte(
     return position
 
 
-@njit(cache=True)
+@compile_kernel
 def _add_deltas(
     values: NDArray[np.uint8], deltas: NDArray[np.uint8], last: NDArray[np.uint8], byte: int, channel: int
 ) -> bool:
@@ -137,7 +138,7 @@ def _add_deltas(
     return True
 
 
-@njit(cache=True)
+@compile_kernel
 def _gather(column: NDArray[np.uint8], start: int, width: int) -> int:
     """A little-endian number of `width` bytes."""
     value = 0
@@ -146,7 +147,7 @@ def _gather(column: NDArray[np.uint8], start: int, width: int) -> int:
     return value
 
 
-@njit(cache=True)
+@compile_kernel
 def unpack_indices(data: NDArray[np.uint8], values: NDArray[np.uint32]) -> bool:
     """Mode INDICES: fill `values` from deltas against one of two running baselines."""
     end = len(data) - 4
@@ -161,7 +162,7 @@ def unpack_indices(data: NDArray[np.uint8], values: NDArray[np.uint32]) -> bool:
     return bool(cursor[EXTRA] == end)
 
 
-@njit(cache=True)
+@compile_kernel
 def unpack_triangles(data: NDArray[np.uint8], values: NDArray[np.uint32]) -> bool:
     """Mode TRIANGLES: fill `values` (three per triangle) from codes that refer to recent edges and vertices."""
     version, triangles, end = data[0] & 15, len(values) // 3, len(data) - 16
@@ -179,7 +180,7 @@ def unpack_triangles(data: NDArray[np.uint8], values: NDArray[np.uint32]) -> boo
     return bool(cursor[EXTRA] == end)
 
 
-@njit(cache=True)
+@compile_kernel
 def _decode_edge_triangle(
     code: int, version: int, data: NDArray[np.uint8], end: int,
     cursor: NDArray[np.int64], edges: NDArray[np.int64], vertices: NDArray[np.int64],
@@ -205,7 +206,7 @@ def _decode_edge_triangle(
     return a, b, c
 
 
-@njit(cache=True)
+@compile_kernel
 def _decode_free_triangle(
     low: int, data: NDArray[np.uint8], end: int,
     cursor: NDArray[np.int64], edges: NDArray[np.int64], vertices: NDArray[np.int64],
@@ -242,7 +243,7 @@ def _decode_free_triangle(
     return a, b, c
 
 
-@njit(cache=True)
+@compile_kernel
 def _read_varint(data: NDArray[np.uint8], cursor: NDArray[np.int64], end: int) -> int:
     """An unsigned LEB128 number at the cursor, which is moved past the end where there is none."""
     value = 0
@@ -258,19 +259,19 @@ def _read_varint(data: NDArray[np.uint8], cursor: NDArray[np.int64], end: int) -
     return 0
 
 
-@njit(cache=True)
+@compile_kernel
 def _decode_zigzag(value: int) -> int:
     return -(value >> 1) - 1 if value & 1 else value >> 1
 
 
-@njit(cache=True)
+@compile_kernel
 def _read_index(data: NDArray[np.uint8], cursor: NDArray[np.int64], end: int) -> int:
     """An index stored as the difference to the last one of its kind."""
     cursor[LAST] = (cursor[LAST] + _decode_zigzag(_read_varint(data, cursor, end))) & U32
     return int(cursor[LAST])
 
 
-@njit(cache=True)
+@compile_kernel
 def _take_next(cursor: NDArray[np.int64]) -> int:
     """The lowest index that was not used yet."""
     index = cursor[NEXT]
@@ -278,13 +279,13 @@ def _take_next(cursor: NDArray[np.int64]) -> int:
     return int(index)
 
 
-@njit(cache=True)
+@compile_kernel
 def _push_edge(edges: NDArray[np.int64], cursor: NDArray[np.int64], a: int, b: int) -> None:
     edges[cursor[EDGE], 0], edges[cursor[EDGE], 1] = a, b
     cursor[EDGE] = (cursor[EDGE] + 1) % FIFO
 
 
-@njit(cache=True)
+@compile_kernel
 def _push_vertex(vertices: NDArray[np.int64], cursor: NDArray[np.int64], index: int) -> None:
     vertices[cursor[VERTEX]] = index
     cursor[VERTEX] = (cursor[VERTEX] + 1) % FIFO
