@@ -24,6 +24,7 @@ from sqlalchemy import text
 
 from bench.http_load import load_from_another_process
 from bench.store import BENCH, FEW, MANY, SUBMISSIONS, TEAMS, Subjects, _filled
+from nav_eval.child_process import make_nav_eval_command
 from nav_eval_store.audit import make_user_actor
 from nav_eval_store.boards import ranking
 from nav_eval_store.database import Database
@@ -39,14 +40,6 @@ BURST_SECONDS = 2.0
 BURSTS = 5
 UPLOAD_BYTES = 1_000_000_000
 UPLOADS = 3
-GATEWAY = """
-import sys, uvicorn
-from nav_eval_gateway.app import create_app
-from nav_eval_gateway.settings import GatewaySettings
-app = create_app(GatewaySettings.from_environment())
-uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), loop="uvloop", http="httptools", log_level="warning",
-            access_log=False)
-"""
 
 
 def run() -> dict[str, object]:
@@ -101,7 +94,7 @@ def _filled_gateway(folder: Path, episodes: int) -> Iterator[Server]:
         teams.create_team(session, competition, "Uploaders", captain=user, actor=make_user_actor(user))
         token = accounts.issue_token(session, user, "bench", actor=BENCH, scopes=ALL_SCOPES).secret
     variables = {"NAV_EVAL_HOME": str(folder), "NAV_EVAL_RATE_LIMIT": "0", "NAV_EVAL_DATABASE": str(database.url)}
-    with _serving([sys.executable, "-c", GATEWAY], variables=variables) as port:
+    with _serving(make_nav_eval_command("serve", "--port"), variables=variables) as port:
         yield Server(port, subjects, token)
     database.dispose()
 

@@ -2,7 +2,6 @@
 
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ import httpx
 import uvicorn
 from fastapi import FastAPI
 
+from nav_eval.child_process import make_nav_eval_command
 from nav_eval_gateway.app import create_app
 from nav_eval_gateway.http_protocol import ConnectionGuard, ConnectionLimits, make_server_config
 from nav_eval_gateway.settings import GatewaySettings
@@ -111,7 +111,7 @@ def serving(
 
 
 class ServerProcess:
-    """A gateway in a process of its own, which can be killed and started again on the same port."""
+    """`nav-eval serve` in a process of its own, which can be killed and started again on the same port."""
 
     def __init__(self, settings: GatewaySettings) -> None:
         self.settings = settings
@@ -126,13 +126,12 @@ class ServerProcess:
             "NAV_EVAL_BROKER": self.settings.broker.url,
             "NAV_EVAL_SECRET_KEY": self.settings.secret_key,
             "NAV_EVAL_ENCRYPTION_KEYS": self.settings.store.keyring.keys or "",
-            "NAV_EVAL_RATE_LIMIT": "0",
-            "NAV_EVAL_LOGIN_RATE_LIMIT": "0",
+            "NAV_EVAL_HOME": str(Path(self.settings.store.blobs).parent),
+            **dict.fromkeys(_LIMITS, "0"),
             "PATH": "/usr/bin:/bin",
         }
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM, str(self.port)], env=environment, stdin=subprocess.DEVNULL
-        )
+        command = make_nav_eval_command("serve", "--port", str(self.port))
+        self._process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         self._wait_until_it_answers()
 
     def _wait_until_it_answers(self) -> None:
@@ -162,13 +161,14 @@ class ServerProcess:
             self._process = None
 
 
-_PROGRAM = """
-import sys, uvicorn
-from nav_eval_gateway.app import create_app
-from nav_eval_gateway.settings import GatewaySettings
-app = create_app(GatewaySettings.from_environment())
-uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="warning")
-"""
+_LIMITS = (
+    "NAV_EVAL_RATE_LIMIT",
+    "NAV_EVAL_LOGIN_RATE_LIMIT",
+    "NAV_EVAL_LOGIN_FAILURES",
+    "NAV_EVAL_REQUESTS_AT_ONCE",
+    "NAV_EVAL_STREAMS_PER_ADDRESS",
+    "NAV_EVAL_CONNECTIONS_PER_ADDRESS",
+)
 
 
 @contextmanager
