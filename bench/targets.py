@@ -26,6 +26,15 @@ TARGETS = {
     "navigation.geodesic_microseconds": Target(20, at_least=False),
     "batching.grpc_batching_ratio": Target(6),
     "batching.rest_batching_ratio": Target(6),
+    **{
+        f"rendering.{scene}_{mode}_{what}_ratio": target
+        for scene, rgb, rgb_depth in (("small_house", 9, 8), ("150k", 9, 8), ("500k", 14, 14))
+        for mode, least in (("rgb", rgb), ("rgb_depth", rgb_depth))
+        for what, target in (
+            ("over_pyrender", Target(least)),
+            ("first_over_repeated", Target(1.15, at_least=False)),
+        )
+    },
     "transport.unary_over_shared_ratio": Target(8),
     "transport.stream_over_shared_ratio": Target(5),
     "envs.blind_two_workers_ratio": Target(1.7),

@@ -9,27 +9,31 @@ from pathlib import Path
 import numpy as np
 
 from nav_eval.cache import get_cache_folder
-from nav_eval.scene.formats import compute_scene_digest, read_scene
-from nav_eval.simulator.rendering import Camera, Channel, Device, Renderer, load_or_prepare
-from nav_eval.simulator.rendering.throughput import EyePose, Lens, warm_up
+from nav_eval.scene.navigation import AgentShape
+from nav_eval.simulator.rendering import Camera, Channel, Device, Renderer
+from nav_eval.simulator.rendering.throughput import EyePose
+from nav_eval.simulator.scene_manager import SceneSource
 
 RIG = (math.radians(60), 0.0, math.radians(-60))
 
 
 def main(scene: Path, poses: list[EyePose]) -> None:
-    prepared = load_or_prepare(get_cache_folder(), compute_scene_digest(scene), lambda: read_scene(scene))
-    renderer = Renderer(prepared, device=Device.open())
-    for channels in ({Channel.RGB}, {Channel.RGB, Channel.DEPTH}):
-        warm_up(renderer, Lens(channels=frozenset(channels), width=640, height=480, hfov=90.0), poses)
-    print(json.dumps({"renderer": renderer.device.name, "triangles": prepared.triangle_count}), flush=True)
+    source = SceneSource(path=scene, things=(), root=scene.parent, cache=get_cache_folder())
+    prepared = source.prepare_for(source.ground(AgentShape()))
+    device = Device.open()
+    renderers: dict[str, Renderer] = {}
+    print(json.dumps({"renderer": device.name, "triangles": prepared.triangle_count}), flush=True)
     for line in sys.stdin:
         mode, start, count = line.split()
-        print(json.dumps(_block(renderer, mode, poses[int(start) :][: int(count)])), flush=True)
+        if mode not in renderers:  # one each, so that the first walk of every mode is a first walk
+            renderers[mode] = Renderer(prepared, device=device)
+            _block(renderers[mode], mode, poses if mode.startswith("seen_") else poses[:1])
+        print(json.dumps(_block(renderers[mode], mode, poses[int(start) :][: int(count)])), flush=True)
 
 
 def _block(renderer: Renderer, mode: str, poses: list[EyePose]) -> dict[str, object]:
     shots = [_cameras(mode, pose) for pose in poses]
-    channels = frozenset(map(Channel, mode.removeprefix("rig_").split("+")))
+    channels = frozenset(map(Channel, mode.removeprefix("seen_").removeprefix("rig_").split("+")))
     cpu, means = 0.0, []
     for shot in shots:
         before = time.process_time()
@@ -41,7 +45,7 @@ def _block(renderer: Renderer, mode: str, poses: list[EyePose]) -> dict[str, obj
 
 
 def _cameras(mode: str, pose: EyePose) -> list[Camera]:
-    if mode.startswith("rig_"):
+    if "rig_" in mode:
         return [Camera.from_angles(pose.position, yaw=pose.yaw + turn, width=366, height=366) for turn in RIG]
     return [Camera.from_angles(pose.position, yaw=pose.yaw)]
 

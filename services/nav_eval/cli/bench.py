@@ -56,7 +56,8 @@ def render(
 
 def _format_measurement(figures: "Measurement") -> str:
     return (
-        f"{figures.fps:.1f} frames/s, {figures.cpu_ms_per_frame:.2f} ms CPU per frame, "
+        f"{figures.fps:.1f} frames/s, {figures.first_walk_cpu_ms_per_frame:.2f} ms CPU per frame "
+        f"({figures.repeated_walk_cpu_ms_per_frame:.2f} where one walked before), "
         f"{figures.triangles:,} triangles, loaded in {figures.load_s:.2f} s, {figures.rss_mb:.0f} MB resident, "
         f"{figures.renderer}"
     )

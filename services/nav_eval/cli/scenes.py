@@ -88,7 +88,7 @@ def _prepare_scene(
     started = time.perf_counter()
     source = SceneSource(path=file, things=(), root=file.parent, cache=get_cache_folder(), up=up, scale=scale)
     mesh = source.ground(AgentShape(radius=radius, height=height))
-    _ = source.prepared
+    source.prepare_for(mesh)
     return source, mesh, time.perf_counter() - started
 
 

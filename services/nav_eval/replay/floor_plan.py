@@ -166,7 +166,7 @@ def make_plan_camera(benchmark: BenchmarkConfig, episode: Episode, *, cache: Pat
     if benchmark.simulator.backend != BUILT_IN:
         return None
     scene = SceneManager(benchmark, cache=cache).open(episode.scene_id, benchmark.robot(episode.private.robot))
-    return RenderedPlan(scene.prepared)
+    return RenderedPlan(scene.source.prepared)
 
 
 class RenderedPlan:

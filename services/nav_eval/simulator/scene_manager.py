@@ -117,6 +117,16 @@ class SceneSource:
 
         return load_or_prepare(self.cache, self.digest, lambda: self.furnished.scene)
 
+    def prepare_for(self, ground: Ground) -> "PreparedScene":
+        """The same, with a first idea of what shows from where on this ground; found once, in a few seconds at most."""
+        from nav_eval.simulator.rendering.glance import look_around
+        from nav_eval.simulator.rendering.preparation import get_prepared_path
+
+        if not isinstance(ground, NavigationMesh):
+            return self.prepared
+        path = get_prepared_path(self.cache, self.digest)
+        return look_around(self.prepared, ground, path.with_name(f"{path.name}.outlooks"))
+
     def semantics(self) -> Semantics:
         file = self.cache / "semantics" / f"{self.digest[:32]}.json"
         if file.exists():
@@ -160,10 +170,10 @@ class NavigableScene:
         """The scene in full; reads the file if nobody has."""
         return self.source.furnished.scene
 
-    @property
+    @cached_property
     def prepared(self) -> "PreparedScene":
         """The scene ready to be drawn; from the cache where it can be."""
-        return self.source.prepared
+        return self.source.prepare_for(self.ground)
 
     @cached_property
     def category_ids(self) -> dict[str, int]:

@@ -3,7 +3,8 @@
 Rejection is conservative: what is rejected surely touches no pixel, so the picture does not change.
 The order depends on the eye alone, so that any subset of a scene is drawn in the same relative order.
 
-What can be seen from where is learned while looking, as a set of triangles per cell of eye positions. A set is a
+What can be seen from where is learned while looking, as a set of triangles per cell of eye positions, and starts with
+what was seen when the scene was prepared (`outlooks`). A set is a
 guess that saves work and never decides a pixel: the renderer checks the depth picture for triangles that could still
 show, draws those too and adds them. So pictures do not depend on what was learned before, only their cost does.
 """
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from nav_eval.compilation import compile_nogil_inline, compile_nogil_kernel
 from nav_eval.simulator.rendering.camera import HITS, SLIVER, KernelCamera, make_projected_chunk, project_chunk
+from nav_eval.simulator.rendering.outlooks import CELL_METRES, NO_OUTLOOKS, Cell, Outlooks, SparseWords
 from nav_eval.simulator.rendering.prepared_scene import CHUNK_TRIANGLES as LANES
 from nav_eval.simulator.rendering.prepared_scene import GROUP, Chunks
 
@@ -152,12 +154,12 @@ def gather_blended(
     return found
 
 
-Cell = tuple[int, int, int]
 Direction = tuple[int, int]
 
-CELL_METRES = 0.5
 DIRECTIONS = 12
 """Sectors of a full turn. Having looked into a sector once, a cell is believed to know what shows there."""
+_LEVEL = frozenset((heading, pitch) for heading in range(DIRECTIONS) for pitch in (-1, 0, 1))
+"""Where outlooks look: not far up or down."""
 _NEIGHBOURS = [(x, y, z) for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1) if (x, y, z) != (0, 0, 0)]
 _NOTHING = (np.empty(0, dtype=np.int32), np.empty(0, dtype=np.uint64))
 
@@ -177,10 +179,12 @@ def get_direction(view: KernelCamera) -> Direction:
 class VisibilitySets:
     """One bit per triangle and cell; a chunk's bits are one 64-bit word."""
 
-    def __init__(self, chunk_count: int) -> None:
+    def __init__(self, chunk_count: int, outlooks: Outlooks = NO_OUTLOOKS) -> None:
+        """A cell that is new to the sets begins with the outlooks around it."""
         self.words = np.zeros(chunk_count, dtype=np.uint64)  #: of the cell that was entered last
         self._cell: Cell | None = None
-        self._stored: dict[Cell, tuple[NDArray[np.int32], NDArray[np.uint64]]] = {}
+        self._outlooks = outlooks
+        self._stored: dict[Cell, SparseWords] = {}
         self._looked: dict[Cell, set[Direction]] = {}
 
     def __len__(self) -> int:
@@ -195,16 +199,16 @@ class VisibilitySets:
         if cell in self._stored:
             chunks, words = self._stored[cell]
             self.words[chunks] = words
+            return
+        for chunks, words in self._outlooks.find(cell):
+            self.words[chunks] |= words
+            self._looked[cell] = set(_LEVEL)
 
     def knows(self, cell: Cell, direction: Direction) -> bool:
         return direction in self._looked.get(cell, ())
 
     def remember(self, cell: Cell, direction: Direction) -> None:
         self._looked.setdefault(cell, set()).add(direction)
-
-    def remember_all(self, cell: Cell) -> None:
-        """Every direction has been looked into."""
-        self._looked[cell] = {(heading, pitch) for heading in range(DIRECTIONS) for pitch in range(-3, 4)}
 
     def with_neighbours(self) -> NDArray[np.uint64]:
         """The words of the entered cell and of all cells around it."""

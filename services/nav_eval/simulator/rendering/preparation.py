@@ -285,12 +285,17 @@ _CHUNK_ARRAYS: dict[str, tuple[type[np.generic], int]] = {
 }  # fmt: skip
 
 
+def get_prepared_path(cache: Path, digest: str) -> Path:
+    """Where the prepared scene of a digest is kept."""
+    return cache / "rendering" / f"{PREPARATION_VERSION}-{digest[:32]}"
+
+
 def load_or_prepare(cache: Path, digest: str, read: Callable[[], Scene]) -> PreparedScene:
     """The prepared scene of this digest from the cache; made from what `read` returns where it is not there yet.
 
     A cache that cannot be written to (read-only, full) is done without.
     """
-    path = cache / "rendering" / f"{PREPARATION_VERSION}-{digest[:32]}"
+    path = get_prepared_path(cache, digest)
     if path.exists():
         return load_prepared(path)
     prepared = prepare_scene(read())

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from nav_eval.compilation import compile_nogil_inline, compile_nogil_kernel
 from nav_eval.errors import BadPreparedScene
 from nav_eval.scene.model import AlphaMode, Scene, Texture, Wrap
+from nav_eval.simulator.rendering.outlooks import NO_OUTLOOKS, Outlooks
 
 VERTEX = np.dtype([("position", "<f4", 3), ("uv", "<f4", 2), ("tint", "u1", 4), ("surface", "<u4")])
 """`surface` is the row of `PreparedScene.surfaces` that the pixel belongs to."""
@@ -58,6 +59,7 @@ class PreparedScene:
     textures: tuple[Texture, ...]
     surfaces: NDArray[np.int64]  #: S × 2, category id and object id; row 0 is "nothing"
     background: tuple[int, int, int]  #: where there is no geometry
+    outlooks: Outlooks = NO_OUTLOOKS  #: for the renderer to start from; they change no picture
 
     @property
     def size(self) -> float:

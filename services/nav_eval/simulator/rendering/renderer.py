@@ -5,7 +5,6 @@ guessed set of triangles (`VisibilitySets`), checked against the depth it produc
 the check fails; see docs/rendering.md for why the result equals drawing everything.
 """
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
@@ -14,7 +13,6 @@ import moderngl
 import numpy as np
 from numpy.typing import NDArray
 
-from nav_eval.records.geometry import Vec3
 from nav_eval.scene.model import Scene
 from nav_eval.sensors import Channel
 from nav_eval.simulator.rendering.camera import Camera, Frame, KernelCamera
@@ -35,11 +33,6 @@ from nav_eval.simulator.rendering.prepared_scene import PreparedScene
 
 LEARNING_SPREAD = 0.5
 """Pixels. What is that close to being seen will be seen from the next step."""
-
-GLANCE_PIXELS = 160
-"""Width and height of the pictures that `look_around` takes; six of them cover all directions."""
-_QUARTER = math.pi / 2
-_DIRECTIONS = [(turn * _QUARTER, 0.0) for turn in range(4)] + [(0.0, _QUARTER), (0.0, -_QUARTER)]
 
 
 class Renderer:
@@ -65,7 +58,7 @@ class Renderer:
         self._size = self.prepared.size
         self._first_blended = self.prepared.first_blended_chunk
         chunk_count = len(self.prepared.chunks.batch)
-        self._sets = VisibilitySets(chunk_count)
+        self._sets = VisibilitySets(chunk_count, self.prepared.outlooks)
         self._every_word = np.full(chunk_count, ~np.uint64(0))
         self._no_word = np.zeros(chunk_count, dtype=np.uint64)
         self._found_words = np.zeros(chunk_count, dtype=np.uint64)
@@ -89,14 +82,6 @@ class Renderer:
         """One picture per camera. Each has its own framebuffer: sharing one was slower and changed pixels."""
         wanted = frozenset(channels)
         return [self.render(camera, wanted) for camera in cameras]
-
-    def look_around(self, position: Vec3, channels: Iterable[Channel] = (Channel.RGB,)) -> None:
-        """Learn what shows from here in every direction, so that the first pictures cost no more than later ones."""
-        wanted = frozenset(channels)
-        for yaw, pitch in _DIRECTIONS:
-            camera = Camera.from_angles(position, yaw=yaw, pitch=pitch, width=GLANCE_PIXELS, height=GLANCE_PIXELS)
-            self.render(camera, wanted)
-        self._sets.remember_all(get_cell(position))
 
     def release(self) -> None:
         """Give the memory back; the renderer cannot be used afterwards."""
