@@ -7,7 +7,8 @@ TEST_PACKAGES := postgresql chromium=chromium node=nodejs npm=npm redis-server=r
     promtool=prometheus kubectl=kubernetes-client docker-registry=docker-registry
 ENGINE_PACKAGES := dockerd=docker.io docker=docker.io debootstrap=debootstrap zstd=zstd iptables=iptables docker-compose=docker-compose
 READY := $(VENV)/.ready
-LABS := 0.3.320260507 0.3.220241205 0.2.520230802
+LAB := 0.3.320260507
+LABS := $(LAB) 0.3.220241205 0.2.520230802
 DEMO_READY := $(VENV)/.ready-demo
 SOURCES := pyproject.toml sdk/pyproject.toml constraints.txt protos/build.py protos/nav_eval/v1/agent.proto
 
@@ -43,11 +44,12 @@ test: $(READY)  ## every test there is; as root also those on a private Docker e
 	deploy/host-packages.sh $(TEST_PACKAGES)
 	[ "$$(id -u)" -ne 0 ] || deploy/host-packages.sh $(ENGINE_PACKAGES)
 	$(BIN)/python -c 'import rerun, torch' 2>/dev/null || INSTALLER=pip deploy/install.sh $(BIN) --quiet --editable '.[learn,rerun]'
-	$(BIN)/pytest --numprocesses 2 --dist loadgroup --cov --cov-report=term $(ARGS)
+	tests/integration/habitat/install_lab.sh .labs/$(LAB) $(LAB)
+	NAV_EVAL_LAB_PYTHON=$(CURDIR)/.labs/$(LAB)/bin/python $(BIN)/pytest --numprocesses 2 --dist loadgroup --cov --cov-report=term $(ARGS)
 
-habitat: $(READY)  ## the real habitat-lab, every version that we promise, each in a virtualenv of its own
-	for lab in $(LABS); do tests/integration/habitat/install_lab.sh .labs/$$lab $$lab && NAV_EVAL_LAB_PYTHON=.labs/$$lab/bin/python \
-	    $(BIN)/pytest tests/integration/habitat $(ARGS) || exit 1; done
+habitat: $(READY)  ## the real habitat-lab, every version that we promise: its scores and ours on the same actions
+	for lab in $(LABS); do tests/integration/habitat/install_lab.sh .labs/$$lab $$lab && echo "habitat-lab $$lab" && \
+	    $(BIN)/python tests/integration/habitat/lab_comparison.py .labs/$$lab/bin/python $(ARGS) || exit 1; done
 
 unit: $(READY)  ## the everyday loop: under a minute
 	$(BIN)/pytest tests/unit --numprocesses 2 -m 'not integration and not browser and not docker and not slow' $(ARGS)

@@ -1,5 +1,6 @@
 """Takes the pictures of a simulator's sensors: cameras that share a lens and a place are drawn in one go."""
 
+import math
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from habitat_sim.sensor import CameraSensor
 from habitat_sim.sensor_specs import SensorSubType, SensorType
 from nav_eval.compilation import compile_nogil_kernel
-from nav_eval.records.geometry import Quaternion, Vec3
+from nav_eval.records.geometry import Quaternion, Vec3, rotate_vector
 from nav_eval.sensors import Channel, LensConfig
 from nav_eval.simulator.rendering import Camera, Device, Frame, Renderer
 from nav_eval.simulator.wide_lens import draw_wide_picture
@@ -23,6 +24,7 @@ _CHANNELS = {
     SensorType.SEMANTIC: Channel.INSTANCE,
 }
 _WIDEST = 170.0  #: degrees that one perspective picture can show
+_PARALLEL = 1.0  #: degrees; an orthographic camera is one far behind its place with so narrow a lens
 
 
 class View(NamedTuple):
@@ -36,16 +38,18 @@ class View(NamedTuple):
     near: float
     far: float
     lens: LensConfig | None = None  #: None is a pinhole
+    behind: float = 0.0  #: metres from the camera to its place; nothing in between is drawn
 
     def make_camera(self) -> Camera:
+        x, y, z = rotate_vector(self.rotation, (0.0, 0.0, self.behind))
         return Camera(
-            position=self.position,
+            position=(self.position[0] + x, self.position[1] + y, self.position[2] + z),
             rotation=self.rotation,
             width=self.width,
             height=self.height,
             hfov=self.hfov,
-            near=self.near,
-            far=self.far,
+            near=self.behind + self.near,
+            far=self.behind + self.far,
         )
 
 
@@ -81,7 +85,11 @@ class PictureTaker:
 
     def _render(self, view: View, channels: set[Channel]) -> Frame:
         if view.lens is None:
-            return self.renderer.render(view.make_camera(), channels)
+            frame = self.renderer.render(view.make_camera(), channels)
+            depth = frame.depth
+            if view.behind and depth is not None:
+                np.subtract(depth, view.behind, out=depth, where=depth > 0)
+            return frame
         return draw_wide_picture(self.renderer, view.make_camera(), view.lens, channels)
 
     def _finish(self, sensor: Any, frame: Frame, twins: list[Any]) -> NDArray[Any]:
@@ -117,7 +125,7 @@ def _get_channel(sensor: Any) -> Channel:
 
 def _make_lens(spec: Any) -> LensConfig | None:
     """The lens of a specification; None for a pinhole."""
-    if spec.sensor_subtype in (SensorSubType.PINHOLE, SensorSubType.NONE):
+    if spec.sensor_subtype in (SensorSubType.PINHOLE, SensorSubType.ORTHOGRAPHIC, SensorSubType.NONE):
         return None
     if spec.sensor_subtype is SensorSubType.EQUIRECTANGULAR:
         return LensConfig(model="equirectangular")
@@ -138,13 +146,18 @@ def _find_view(sensor: CameraSensor) -> View:
     spec: Any = sensor.specification()
     place, turn = sensor.node.find_pose()
     height, width = (int(side) for side in spec.resolution)
+    near, far = sensor.near_plane_dist, sensor.far_plane_dist
     lens = _make_lens(spec)
     if lens is not None:
-        return View(place, turn, width, height, 90.0, sensor.near_plane_dist, sensor.far_plane_dist, lens)
+        return View(place, turn, width, height, 90.0, near, far, lens)
+    if spec.sensor_subtype is SensorSubType.ORTHOGRAPHIC:
+        across = 1.0 / (spec.ortho_scale * sensor.zoom_factor)  # metres that the picture is wide
+        behind = across / 2 / math.tan(math.radians(_PARALLEL) / 2)
+        return View(place, turn, width, height, _PARALLEL, near, far, behind=behind)
     hfov = sensor.lens_degrees
     if not 0.0 < hfov <= _WIDEST:
         raise ValueError(f"The sensor {spec.uuid!r} has an hfov of {hfov:g} degrees; up to {_WIDEST:g} can be drawn.")
-    return View(place, turn, width, height, round(hfov, 9), sensor.near_plane_dist, sensor.far_plane_dist)
+    return View(place, turn, width, height, round(hfov, 9), near, far)
 
 
 def _make_empty(view: View, channels: set[Channel]) -> Frame:

@@ -75,12 +75,12 @@ _worlds: OrderedDict[tuple[str, str], World] = OrderedDict()
 
 
 def open_world(scene_id: str, dataset_file: str) -> World | None:
-    """The world of a scene id; None for the empty one. The last few stay in memory."""
+    """The world of a scene id; None for the empty one. The last few stay, while their files are the same."""
     if scene_id in EMPTY:
         return None
-    key = (scene_id, dataset_file)
-    if key not in _worlds:
-        _worlds[key] = World(find_scene_files(scene_id, dataset_file))
+    key, files = (scene_id, dataset_file), find_scene_files(scene_id, dataset_file)
+    if key not in _worlds or _worlds[key].files != files:
+        _worlds[key] = World(files)
         while len(_worlds) > WORLDS_IN_MEMORY:
             _worlds.popitem(last=False)
     _worlds.move_to_end(key)

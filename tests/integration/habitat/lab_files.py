@@ -7,11 +7,8 @@ from pathlib import Path
 WORDS = ["<pad>", "<unk>"]
 
 
-def write_lab_file(native: Path, task: str, out: Path, place=lambda scene, point: point) -> Path:
-    """The episodes of a native file in the format of the lab's data set for this task.
-
-    `place` puts starts onto the ground of the body that the lab plays with: we would, and Habitat does not.
-    """
+def write_lab_file(native: Path, task: str, out: Path, place) -> Path:
+    """The episodes of a native file as the lab's data set for this task; `place` says where they start."""
     episodes = [json.loads(line.rstrip(",\n")) for line in native.read_text().splitlines()[1:] if line.startswith("{")]
     for episode in episodes:
         start = episode["private"]["start"]

@@ -1,6 +1,6 @@
-"""Plays a file of episodes with the real habitat-lab and its ShortestPathFollower; run by the Python that has the lab.
+"""Plays files of episodes with the real habitat-lab and its ShortestPathFollower; run by the Python that has the lab.
 
-python lab_player.py TASK DATA SCENES COUNT  →  one JSON line per episode
+python lab_player.py SCENES COUNT '[[TASK, DATA], …]'  →  one JSON line per episode
 """
 
 import json
@@ -71,10 +71,11 @@ def play(env, task):
 
 
 def main():
-    task, data, scenes, count = sys.argv[1:]
-    with habitat.Env(config=make_config(task, data, scenes)) as env:
-        for _ in range(min(int(count), len(env.episodes))):
-            print(json.dumps(play(env, task)), flush=True)
+    scenes, count, jobs = sys.argv[1:]
+    for task, data in json.loads(jobs):
+        with habitat.Env(config=make_config(task, data, scenes)) as env:
+            for _ in range(min(int(count), len(env.episodes))):
+                print(json.dumps(play(env, task)), flush=True)
 
 
 if __name__ == "__main__":

@@ -46,8 +46,8 @@ def make_benchmark(task: str, scenes: Path):
     )
 
 
-def make_placer(task: str, scenes: Path, cache: Path):
-    """Where the body of a task's conditions stands, for a place that was made for another body."""
+def make_placer(task: str, scenes: Path, cache: Path, *, lift: float = 0.0):
+    """Where the body of a task's conditions stands, for a place made for another body; `lift` metres above it."""
     height, radius = CONDITIONS[task][4]
     grounds = {}
 
@@ -55,7 +55,8 @@ def make_placer(task: str, scenes: Path, cache: Path):
         if scene not in grounds:
             source = SceneSource(path=scenes / scene, things=(), root=scenes, cache=cache)
             grounds[scene] = source.ground(AgentShape(height=height, radius=radius))
-        return grounds[scene].snap_point(point) or point
+        x, y, z = grounds[scene].snap_point(point) or point
+        return (x, y + lift, z)
 
     return place
 

@@ -1,9 +1,12 @@
 """The simulator: steps, observations, sensors, life."""
 
+import shutil
+
 import numpy as np
 import pytest
 
 import habitat_sim
+import magnum as mn
 from habitat_sim.utils.settings import make_cfg
 from nav_eval_habitat.scope import OutOfScope
 
@@ -172,7 +175,26 @@ def test_wide_lenses_see_all_around(open_sim):
     assert (seen["equirect_depth_sensor"][24:] > 0).all()  # the floor, all around; the room has no ceiling
 
 
-def test_an_orthographic_camera_is_refused_when_it_should_draw(open_sim):
-    sim = open_sim(ortho_rgba_sensor=True)
-    with pytest.raises(OutOfScope, match="ORTHOGRAPHIC"):
-        sim.get_sensor_observations()
+def test_an_orthographic_camera_looks_along_parallel_lines(open_sim):
+    """Depth agrees with the pinhole in the middle, and a floor seen from above is one depth all over."""
+    sim = open_sim(ortho_rgba_sensor=True, ortho_depth_sensor=True)
+    seen = sim.get_sensor_observations()
+    assert seen["ortho_rgba_sensor"].shape == (48, 64, 4)
+    assert seen["ortho_depth_sensor"][24, 32] == pytest.approx(
+        seen["depth_sensor"][24, 32], abs=0.1
+    )  # half a pixel is 8 cm
+    sensor = sim.get_agent(0).sensors["ortho_depth_sensor"]
+    sensor.node.rotation = mn.Quaternion.rotation(mn.Deg(-90), mn.Vector3(1, 0, 0))
+    floor = sim.get_sensor_observations()["ortho_depth_sensor"]
+    assert floor.max() == pytest.approx(1.5, abs=1e-2)
+
+
+def test_a_mesh_that_was_saved_beside_its_scene_is_found_the_next_time(room_data, tmp_path, open_sim):
+    scene = shutil.copy(room_data / "room.glb", tmp_path / "house.glb")
+    first = open_sim(scene=str(scene), default_agent_navmesh=False)
+    other = habitat_sim.NavMeshSettings()
+    other.agent_radius = 0.3
+    assert first.recompute_navmesh(first.pathfinder, other)
+    assert first.pathfinder.save_nav_mesh(str(tmp_path / "house.navmesh"))
+    again = open_sim(scene=str(scene), default_agent_navmesh=False)
+    assert again.pathfinder.nav_mesh_settings.agent_radius == pytest.approx(0.3)
