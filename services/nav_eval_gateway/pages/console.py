@@ -17,7 +17,9 @@ from nav_eval_gateway.routes.organisers import AuditFilter
 from nav_eval_gateway.schemas.base import Paging
 from nav_eval_gateway.schemas.competitions import PhaseAnswer
 from nav_eval_gateway.schemas.organisers import Drain, Grant, NewPriority, Started, Why
+from nav_eval_store.boards.leaderboard import find_scores
 from nav_eval_store.competitions import configuration
+from nav_eval_store.competitions.visibility import Audience
 from nav_eval_store.errors import NotFound
 from nav_eval_store.people import teams
 from nav_eval_store.people.accounts import Scope
@@ -100,6 +102,7 @@ def show_console(name: str, visit: Visiting, after: Word = None) -> Response:
     with visit.store.read() as session:
         competition = permissions.get_organised_competition(session, caller, name)
         now = session.now()
+        recent = queries.list_submissions(session, competition=competition, limit=30, after=after)
         return visit.page(
             "console.html.j2",
             competition=competition,
@@ -108,7 +111,8 @@ def show_console(name: str, visit: Visiting, after: Word = None) -> Response:
             published={phase.name: phase.published_at is not None for phase in competition.phases},
             teams=teams.list_teams(session, competition),
             open=queries.list_submissions(session, competition=competition, states=OPEN, limit=100).items,
-            recent=queries.list_submissions(session, competition=competition, limit=30, after=after),
+            recent=recent,
+            scores=find_scores(session, recent.items, Audience.ORGANISER),
             held=queries.list_held_submissions(session, competition),
             refunds=quota.list_refunds(session, competition),
             dangerous=DANGEROUS,

@@ -6,21 +6,27 @@ the application; `ProblemPages` turns that into a plain page, without asking the
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
+from uuid import UUID
 
 import msgspec
+from anyio import to_thread
 from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from nav_eval_gateway import permissions
 from nav_eval_gateway.errors import MEDIA_TYPE, CsrfTokenInvalid, LoginNeeded, get_title
 from nav_eval_gateway.pages.context import Visit, make_anonymous_visit, make_path, make_visit
 from nav_eval_gateway.pages.csrf import CSRF_HEADER
 from nav_eval_gateway.pages.redirects import get_referer_path
 from nav_eval_gateway.pages.translations import USUAL, Translator
-from nav_eval_store.errors import Refusal
+from nav_eval_store.errors import NotFound, Refusal
+from nav_eval_store.submissions import queries
 
 Handler = Callable[[Request, Exception], Any]
 
@@ -58,6 +64,8 @@ def _translate_detail(t: Translator, error: Exception | None, said: Response) ->
     """The sentence in the reader's language: of what was refused, else of the kind of refusal."""
     if isinstance(error, Refusal):
         return t.refusal(error.pattern, error.values)
+    if isinstance(error, RequestValidationError):  # pages have no fields that a reader could have known
+        return t("refusal.address")
     return _translate_by_status(t, said.status_code, said.headers, str(msgspec.json.decode(said.body)["detail"]))
 
 
@@ -73,6 +81,8 @@ async def _render_refusal(request: Request, error: Exception, said: Response) ->
     if isinstance(error, LoginNeeded):
         return RedirectResponse(make_path("/login", {"next": error.next_path}), 303)
     visiting = await make_visit(request)
+    if isinstance(error, NotFound) and (successor := await to_thread.run_sync(_find_successor, visiting)) is not None:
+        return RedirectResponse(successor, 307)
     detail = _translate_detail(visiting.t, error, said)
     form = get_referer_path(request, visiting.services.settings, otherwise="")
     if request.method == "POST" and said.status_code < 500 and form and not isinstance(error, CsrfTokenInvalid):
@@ -82,6 +92,22 @@ async def _render_refusal(request: Request, error: Exception, said: Response) ->
         if name in said.headers:
             page.headers[name] = said.headers[name]
     return page
+
+
+def _find_successor(visiting: Visit) -> str | None:
+    """The same page of the submission that replaced the one in the address, where it was evaluated again."""
+    text = str(visiting.request.path_params.get("submission_id", ""))
+    with suppress(ValueError, NotFound), visiting.store.read() as session:
+        wanted = UUID(text)
+        successor = queries.get_submission(session, wanted).superseded_by
+        if successor is not None:
+            permissions.get_submission(session, visiting.caller, successor)
+            return str(visiting.request.url.path).replace(str(wanted), str(successor)) + _get_query(visiting)
+    return None
+
+
+def _get_query(visiting: Visit) -> str:
+    return f"?{visiting.request.url.query}" if visiting.request.url.query else ""
 
 
 def _render_page(visiting: Visit, status: int, detail: str) -> HTMLResponse:

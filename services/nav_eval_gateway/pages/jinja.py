@@ -9,6 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
 
+from nav_eval_gateway.pages.markdown import extract_text, render_markdown
 from nav_eval_gateway.pages.static_files import make_asset_url
 
 NOTHING = "–"
@@ -25,6 +26,8 @@ def make_environment() -> Environment:
         lstrip_blocks=True,
     )
     found.filters |= {
+        "markdown": render_markdown,
+        "plain_text": extract_text,
         "number": format_number,
         "metric": format_metric_name,
         "p_value": format_p_value,

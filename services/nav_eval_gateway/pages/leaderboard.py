@@ -210,14 +210,13 @@ async def compare(visit: Visiting, entry: Annotated[list[UUID] | None, Query()] 
         raise FormInvalid(visit.t("compare.choose"))
     answer = await boards_api.compare(visit.caller, visit.services, first=chosen[0], second=chosen[1])
     paired = {name: metric for name, metric in answer.metrics.items() if metric is not None}
-    spans = [abs(end) for metric in paired.values() for end in (metric.ci_low, metric.ci_high)]
     return visit.page(
         "compare.html.j2",
         answer=answer,
         paired=list(paired),
         unpaired=[name for name in answer.metrics if name not in paired],
         notes=list(dict.fromkeys(_explain_doubt(visit.t, metric) for metric in paired.values() if metric.note)),
-        widest=max(spans, default=1.0) or 1.0,
+        spans={name: max(abs(metric.ci_low), abs(metric.ci_high)) or 1.0 for name, metric in paired.items()},
         breakdowns=[await _find_breakdown(visit, key, "subtasks") for key in chosen],
         titles=await to_thread.run_sync(_read_titles, visit.store, answer.competition, answer.phase),
     )

@@ -25,7 +25,9 @@ from nav_eval_gateway.rate_limit import get_address
 from nav_eval_gateway.routes import people as people_api
 from nav_eval_gateway.schemas.people import Acceptance, NewInvitation, NewRole, Registration, TeamName
 from nav_eval_store.audit import make_user_actor
+from nav_eval_store.boards.leaderboard import find_scores
 from nav_eval_store.competitions import configuration
+from nav_eval_store.competitions.visibility import Audience
 from nav_eval_store.database import Session
 from nav_eval_store.errors import BadCredentials, StoreError
 from nav_eval_store.models import MemberRole, Team, Token, TokenKind, User
@@ -294,6 +296,7 @@ def _render_team(visit: Visit, team_id: UUID, *, secret: str | None = None, afte
         team, member, organises = permissions.get_team(session, caller, team_id)
         is_captain = organises or (member is not None and member.role is MemberRole.CAPTAIN)
         phases = [phase for phase in team.competition.phases if phase.archived_at is None]
+        listed = queries.list_submissions(session, team=team, limit=50, after=after)
         return visit.page(
             "team.html.j2",
             team=team,
@@ -308,7 +311,8 @@ def _render_team(visit: Visit, team_id: UUID, *, secret: str | None = None, afte
             secret=secret,
             join_url=f"{visit.site}/join",
             quotas=[(phase, quota.compute_allowance(session, phase, team)) for phase in phases],
-            submissions=queries.list_submissions(session, team=team, limit=50, after=after),
+            submissions=listed,
+            scores=find_scores(session, listed.items, Audience.ORGANISER if organises else Audience.TEAM),
         )
 
 

@@ -138,9 +138,8 @@ def _make_context(visit: Visit, submission_id: UUID) -> dict[str, Any]:
         access = permissions.get_submission(session, caller, submission_id)
         phase = access.submission.phase
         cells = leaderboard.read_scores(session, access.submission, access.audience) if answer.scores else None
-        rows = (
-            queries.list_episodes(session, access.submission, limit=LARGEST_PAGE) if access.shows("episodes") else None
-        )
+        is_listed = access.shows("episodes") or access.shows("replays")
+        rows = queries.list_episodes(session, access.submission, limit=LARGEST_PAGE) if is_listed else None
         organises = permissions.is_organiser(session, caller, phase.competition)
         entry = session.get(BoardEntry, submission_id) if answer.scores else None
         found = list(rows.items) if rows else []

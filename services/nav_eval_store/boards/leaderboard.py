@@ -22,7 +22,7 @@ from sqlalchemy.orm import joinedload
 from nav_eval.metrics.comparison import rank_scores
 from nav_eval.records.scoring import is_valid
 from nav_eval_store import audit
-from nav_eval_store.competitions.visibility import ANYBODY, Audience, Viewer, may_see
+from nav_eval_store.competitions.visibility import ANYBODY, Audience, Viewer, may_see, may_see_submission
 from nav_eval_store.database import Session
 from nav_eval_store.models import BoardEntry, EntryVisibility, Phase, Score, Submission, Team, TeamKind, TeamStatus
 from nav_eval_store.notifications import events
@@ -273,6 +273,13 @@ def read_scores(session: Session, submission: Submission, audience: Audience) ->
 
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def find_scores(session: Session, submissions: Sequence[Submission], audience: Audience) -> dict[UUID, float]:
+    """What ranks, of those submissions that have it and whose score may be seen."""
+    seen = [submission.id for submission in submissions if may_see_submission(submission, "scores", audience)]
+    query = select(BoardEntry).where(BoardEntry.submission_id.in_(seen), BoardEntry.score.is_not(None))
+    return {entry.submission_id: entry.score for entry in session.scalars(query) if entry.score is not None}
 
 
 def format_board_csv(board: Board) -> str:

@@ -150,9 +150,7 @@ def test_a_held_run_reaches_no_board_until_the_organiser_lets_it(watch: Watch) -
     assert done.status_code == 303
     watch.rank()
     assert name in watch.board()
-    assert (
-        f"/submissions/{submission}" not in watch.browser.get("/organise/cup").text.partition('id="teams-title"')[0]
-    )
+    assert f"/submissions/{submission}" not in watch.browser.get("/organise/cup").text.partition('id="teams-title"')[0]
 
 
 def test_a_held_run_that_is_refused_stays_off_and_its_team_reads_why(watch: Watch) -> None:

@@ -179,7 +179,7 @@ def test_refusals_speak_the_language_of_the_reader(house: House) -> None:
     with httpx.Client(base_url=house.server.url, headers=chinese) as client:
         assert "没有这个提交，或它不属于您。" in client.get(f"/submissions/{house.hidden}").text
         assert "没有竞赛 &#39;nowhere&#39;。" in client.get("/competitions/nowhere").text
-        assert "请求无效" in client.get("/submissions/no-id").text
+        assert "该地址不完整或有误" in client.get("/submissions/no-id").text
         assert "此地址没有内容" in client.get("/nothing/here").text
         asked = {"Tus-Resumable": "1.0.0", "Upload-Length": "5", "Upload-Metadata": "submission_id eA=="}
         for_a_script = client.post("/api/v1/uploads", headers={**asked, "Accept": "application/json"})

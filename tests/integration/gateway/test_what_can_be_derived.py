@@ -318,9 +318,12 @@ def list_paths(server: Server) -> list[str]:
 
 
 def read_text(answer: httpx.Response, phase: str) -> str:
-    """The words of an answer, whatever it is packed in; of an archive of all phases, those of this one."""
+    """The words of an answer, whatever it is packed in; of an archive or a table of all phases, those of this one."""
     if not answer.content.startswith(b"PK"):
-        return answer.text
+        others = "|".join(name for name in VISIBILITIES if name != phase)
+        return re.sub(
+            rf'<tr>(?:(?!</tr>).)*data-label="Phase">(?:{others})</td>.*?</tr>', "", answer.text, flags=re.DOTALL
+        )
     with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
         others = tuple(f"phases/{name}/" for name in VISIBILITIES if name != phase)
         names = [name for name in archive.namelist() if not name.startswith(others)]

@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 
 import nav_eval_gateway.app
 import nav_eval_store
+from nav_eval.config_model import ANSWER_METRICS, LH_VLN_METRICS, LOCALIZATION_METRICS
+from nav_eval.metrics import METRICS as NAVIGATION_METRICS
 from nav_eval.replay.page import encode_data
 from nav_eval_gateway import pages
 from nav_eval_gateway.pages import plots, static_files
@@ -30,6 +32,7 @@ from nav_eval_gateway.pages.jinja import (
     render,
 )
 from nav_eval_gateway.pages.leaderboard_table import ROWS, BoardQuery, Standing
+from nav_eval_gateway.pages.markdown import extract_text, render_markdown
 from nav_eval_gateway.pages.replay import sketch_replay
 from nav_eval_gateway.pages.translations import (
     LANGUAGES,
@@ -398,3 +401,41 @@ def test_a_board_of_a_thousand_rows_stays_small() -> None:
 
 def _cell(value: float) -> Cell:
     return Cell(mean=value, ci_low=value * 0.9, ci_high=min(1.0, value * 1.1))
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("# Rules\n\nBe *fair*.", "<h3>Rules</h3>\n<p>Be <em>fair</em>.</p>\n"),
+        ("a\nb", "<p>a<br />\nb</p>\n"),
+        ("<script>alert(1)</script>", "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>\n"),
+        ("[x](https://a.example)", '<p><a href="https://a.example" rel="nofollow noopener">x</a></p>\n'),
+        ("[x](javascript:alert%281%29)", "<p>[x](javascript:alert%281%29)</p>\n"),
+        ("[x](data:text/html,1)", "<p>[x](data:text/html,1)</p>\n"),
+        ("<javascript:alert(1)>", "<p>&lt;javascript:alert(1)&gt;</p>\n"),
+        ("![x](https://a.example/p.png)", '<p>!<a href="https://a.example/p.png" rel="nofollow noopener">x</a></p>\n'),
+    ],
+)
+def test_markdown_shows_what_it_says_and_does_nothing(text: str, html: str) -> None:
+    assert render_markdown(text) == html
+
+
+@given(st.text(alphabet="<>[]()!\"'`&#*_:/=\n aejpsvx", max_size=60))
+def test_markdown_never_lets_an_element_of_the_writer_through(text: str) -> None:
+    elements = set(re.findall(r"<\s*([^\s>/]+)", str(render_markdown(text))))
+    assert elements <= {"p", "br", "em", "strong", "code", "pre", "a", "ul", "ol", "li", "hr", "blockquote"} | {
+        f"h{level}" for level in range(3, 7)
+    }
+
+
+def test_a_card_has_the_words_of_a_description() -> None:
+    assert extract_text("# Find it\n\nIn *new* houses,\nwith [rules](/rules).\n\n- one\n- two") == (
+        "Find it In new houses, with rules. one two"
+    )
+
+
+def test_every_metric_of_ours_is_explained() -> None:
+    known = {*NAVIGATION_METRICS.names(), *LH_VLN_METRICS, *LOCALIZATION_METRICS, *ANSWER_METRICS}
+    assert {
+        key.removeprefix("metric.about.") for key in load_catalogue("en") if key.startswith("metric.about.")
+    } == known

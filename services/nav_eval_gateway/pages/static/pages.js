@@ -1,6 +1,7 @@
 // What every page can use: copying, countdowns, times in the reader's zone. Nothing here is needed to read a page.
 
 const LENGTHS = [86400, 3600, 60, 1];
+const CLOCK = { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" };
 
 export function countdown(seconds) {
   const units = document.documentElement.dataset.units.split(" ");
@@ -23,12 +24,13 @@ export function countDown(root = document) {
 }
 
 export function localTimes(root = document) {
-  const language = document.documentElement.lang || undefined;
+  const { lang } = document.documentElement;
+  const language = lang === "en" ? "en-GB" : lang || undefined; // our English is British
   for (const element of root.querySelectorAll("time[datetime]")) {
     const at = new Date(element.dateTime);
     if (Number.isNaN(at.getTime()) || element.title) continue;
     element.title = element.textContent;
-    const style = "day" in element.dataset ? { dateStyle: "medium" } : { dateStyle: "medium", timeStyle: "short" };
+    const style = "day" in element.dataset ? { dateStyle: "medium" } : CLOCK;
     element.textContent = new Intl.DateTimeFormat(language, style).format(at);
   }
 }
