@@ -2,16 +2,24 @@
 
 import socket
 import struct
+import subprocess
+import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
+import msgspec
 import pytest
 from agent_support import TASK, an_episode
 
 from nav_eval.agents.client import ClientSettings
 from nav_eval.agents.failures import AgentFailure
 from nav_eval.agents.grpc_client import CLOSE_SECONDS, GrpcAgentClient
+from nav_eval.config.schema.benchmark import AgentServiceConfig
+from nav_eval.evaluation.shard_protocol import Ended, Played, TimeLimits, decode_message, order_for
+from support.load import measure_slowdown
+from support.worker import room_benchmark_config
 
 pytestmark = pytest.mark.integration
 PREFACE = 24
@@ -49,8 +57,9 @@ class Flooder:
                 break
         self.flooding.set()
         flood = frame(SETTINGS, struct.pack(">HI", 4, 65535)) * 1000
-        while True:
-            peer.sendall(flood)
+        with suppress(OSError):  # until the other side has left
+            while True:
+                peer.sendall(flood)
 
     def _read_header(self, peer: socket.socket) -> tuple[int, int, int]:
         raw = self._read(peer, 9)
@@ -94,3 +103,39 @@ def test_a_channel_that_cannot_be_closed_is_left(tmp_path: Path, monkeypatch: py
     client.close()
     assert not released.is_set()
     released.set()
+
+
+def test_the_simulators_program_says_its_last_word_and_ends(
+    flooder: tuple[Flooder, Path], tmp_path: Path, room_data: Path
+) -> None:
+    """A whole process against a peer that floods and reads nothing: the result first, then the end, then it is gone."""
+    peer, path = flooder
+    benchmark = room_benchmark_config(tmp_path, room_data)
+    order = order_for(
+        benchmark.model_copy(update={"agent_service": AgentServiceConfig(reset_timeout=3.0)}),
+        episode_ids=("a", "c"),
+        agent=f"unix:{path}",
+        cache=tmp_path / "cache",
+        time_limits=TimeLimits(start=30, step=2, episode=10),
+    )
+    command = [sys.executable, "-m", "nav_eval.evaluation.shard", "-"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(msgspec.json.encode(order))
+        process.stdin.close()
+        try:
+            messages = []
+            while line := process.stdout.readline():
+                messages.append(decode_message(line))
+                if isinstance(messages[-1], Ended):
+                    break
+            told_at = time.monotonic()
+            assert process.wait((CLOSE_SECONDS + 20) * measure_slowdown()) != 0
+            assert time.monotonic() - told_at < (CLOSE_SECONDS + 20) * measure_slowdown()
+        finally:
+            process.kill()
+    assert peer.flooding.is_set()
+    assert [type(message) for message in messages if isinstance(message, Played | Ended)] == [Played, Ended]
+    assert messages[-1].cause is not None
+    assert not messages[-1].cause.is_ours
