@@ -67,6 +67,7 @@ containers: $(READY)  ## those on a private Docker engine (root)
 	$(BIN)/pytest tests/containers $(ARGS)
 
 lint: $(READY)  ## style, types, import directions, names
+	! git grep --line-number -E '^(<<<<<<<|>>>>>>>) '  # left by a merge
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
