@@ -92,6 +92,22 @@ class ArrayFile:
         return np.frombuffer(self._content[first : first + size], dtype=kind).reshape(entry.shape)
 
 
+def drop_pages(array: "NDArray[Any]") -> None:
+    """Give back the memory that a mapped array takes until somebody looks at it again; other arrays keep theirs."""
+    import numpy as np
+
+    owner: Any = array
+    while isinstance(owner, np.ndarray | memoryview):
+        owner = owner.base if isinstance(owner, np.ndarray) else owner.obj
+    if isinstance(owner, mmap.mmap) and array.nbytes:
+        whole = np.frombuffer(owner, dtype=np.uint8)
+        start = array.ctypes.data - whole.ctypes.data
+        first = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE  # pages that it shares with its neighbours stay
+        size = (start + array.nbytes) // mmap.PAGESIZE * mmap.PAGESIZE - first
+        if size > 0:
+            owner.madvise(mmap.MADV_DONTNEED, first, size)
+
+
 def _write(file: BinaryIO, arrays: "dict[str, NDArray[Any]]", about: dict[str, object]) -> None:
     import numpy as np
 

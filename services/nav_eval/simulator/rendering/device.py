@@ -4,11 +4,16 @@ There is no fall-back: who asks for a GPU gets that GPU or an error, because pic
 differ in their last bits and a score must say which driver it saw.
 """
 
+import ctypes
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Self
 
 import moderngl
+import numpy as np
+from numpy.typing import NDArray
 
 from nav_eval.errors import NoRenderer
 
@@ -81,3 +86,27 @@ def _format_advice(index: int | None, error: Exception) -> str:
         f"No OpenGL device can be opened ({reason}). For software rendering: apt install libegl1 libgl1-mesa-dri. "
         "For a GPU: install its driver and choose the device by index."
     )
+
+
+_TEXTURE_2D, _RGBA8, _RGBA, _UNSIGNED_BYTE, _MAX_LEVEL = 0x0DE1, 0x8058, 0x1908, 0x1401, 0x813D
+
+
+def upload_levels(texture: int, levels: Sequence[NDArray[np.uint8]]) -> None:
+    """Give a texture of the current context its pixels, level by level: ModernGL can only have them computed."""
+    _get_function("glBindTexture")(_TEXTURE_2D, texture)
+    _get_function("glTexParameteri")(_TEXTURE_2D, _MAX_LEVEL, len(levels) - 1)
+    upload = _get_function("glTexImage2D")
+    for number, level in enumerate(levels):
+        height, width = level.shape[:2]
+        pixels = ctypes.c_void_p(np.ascontiguousarray(level).ctypes.data)
+        upload(_TEXTURE_2D, number, _RGBA8, width, height, 0, _RGBA, _UNSIGNED_BYTE, pixels)
+
+
+@cache
+def _get_function(name: str) -> Callable[..., None]:
+    """An OpenGL function, from EGL as all the others are."""
+    find = ctypes.CDLL(EGL_LIBRARY).eglGetProcAddress
+    find.restype, find.argtypes = ctypes.c_void_p, [ctypes.c_char_p]
+    arguments = {"glTexImage2D": 8, "glTexParameteri": 3, "glBindTexture": 2}[name]
+    types = [ctypes.c_int] * arguments + [ctypes.c_void_p] * (name == "glTexImage2D")
+    return ctypes.CFUNCTYPE(None, *types)(find(name.encode()))

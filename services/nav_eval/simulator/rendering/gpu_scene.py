@@ -7,10 +7,13 @@ import moderngl
 import numpy as np
 from numpy.typing import NDArray
 
+from nav_eval.cache import drop_pages
 from nav_eval.compilation import compile_nogil_kernel
 from nav_eval.scene.model import Texture, Wrap
 from nav_eval.sensors import Channel
 from nav_eval.simulator.rendering.camera import Camera, Frame
+from nav_eval.simulator.rendering.device import upload_levels
+from nav_eval.simulator.rendering.mipmaps import split_mipmaps
 from nav_eval.simulator.rendering.occlusion import DepthPicture, convert_depth_buffer
 from nav_eval.simulator.rendering.prepared_scene import VERTEX, PreparedScene
 from nav_eval.simulator.rendering.shaders import (
@@ -52,6 +55,7 @@ class SceneOnGpu:
         self._vertices = context.buffer(_as_bytes(prepared.vertices))
         self._indices = context.buffer(reserve=max(prepared.chunks.triangles.nbytes, 4), dynamic=True)
         self._pictures = prepared.textures
+        self._mipmaps = prepared.mipmaps
         self._trilinear = trilinear
         self._textures: dict[int, moderngl.Texture] = {}
         self._view = context.buffer(reserve=64, dynamic=True)
@@ -90,7 +94,11 @@ class SceneOnGpu:
     def _get_texture(self, index: int) -> moderngl.Texture:
         """Uploaded when it is first seen: many scenes have more textures than a walk shows."""
         if index not in self._textures:
-            self._textures[index] = _upload(self._context, self._pictures[index], trilinear=self._trilinear)
+            picture, smaller = self._pictures[index], self._mipmaps[index]
+            levels = split_mipmaps(picture.pixels, smaller)
+            self._textures[index] = _upload(self._context, picture, levels, trilinear=self._trilinear)
+            for array in (picture.pixels, smaller):
+                drop_pages(array)
         return self._textures[index]
 
     def _get_program(self, kind: ProgramKind) -> tuple[moderngl.Program, moderngl.VertexArray]:
@@ -160,14 +168,16 @@ def _make_layout(attributes: tuple[str, ...]) -> tuple[str, ...]:
     return (" ".join(formats), *(name for name in names if name in used))
 
 
-def _upload(context: moderngl.Context, texture: Texture, *, trilinear: bool) -> moderngl.Texture:
-    height, width = texture.pixels.shape[:2]
-    uploaded = context.texture((width, height), 4, np.ascontiguousarray(texture.pixels))
-    uploaded.build_mipmaps()
+def _upload(
+    context: moderngl.Context, texture: Texture, levels: Sequence[NDArray[np.uint8]], *, trilinear: bool
+) -> moderngl.Texture:
+    """All levels of a texture; the filter comes first, as it tells the driver that there will be several."""
+    uploaded = context.texture((1, 1), 4)
     minified = moderngl.LINEAR_MIPMAP_LINEAR if trilinear else moderngl.LINEAR_MIPMAP_NEAREST
     uploaded.filter = (minified, moderngl.NEAREST if texture.nearest else moderngl.LINEAR)
     uploaded.repeat_x = texture.wrap_u is not Wrap.CLAMP
     uploaded.repeat_y = texture.wrap_v is not Wrap.CLAMP
+    upload_levels(uploaded.glo, levels)
     return uploaded
 
 

@@ -16,6 +16,7 @@ from nav_eval.cache import ArrayFile, write_arrays
 from nav_eval.errors import BadPreparedScene
 from nav_eval.scene.model import AlphaMode, Light, Material, Scene, Texture, Wrap
 from nav_eval.simulator.rendering.decimation import EDGE, ScaledMesh, decimate
+from nav_eval.simulator.rendering.mipmaps import make_mipmaps
 from nav_eval.simulator.rendering.prepared_scene import (
     VERTEX,
     Batch,
@@ -33,7 +34,7 @@ from nav_eval.simulator.rendering.prepared_scene import (
 
 T = TypeVar("T", bound=np.generic)
 
-PREPARATION_VERSION = 5
+PREPARATION_VERSION = 6
 """Part of every digest: raise it when anything in this package changes what is prepared."""
 ROUNDED_BITS = 20
 """Merging may change positions and texture coordinates beyond this many leading bits: what OpenGL rounds away too,"""
@@ -58,13 +59,15 @@ def prepare_scene(scene: Scene) -> PreparedScene:
     faces = faces.take(order)
     vertices, corners = _order_by_use(vertices, faces)
     points = vertices["position"][corners]
+    textures = tuple(_expand_mirrors(texture) for texture in scene.textures)
     return PreparedScene(
         digest=compute_render_digest(scene),
         triangle_count=len(scene.triangles),
         vertices=_freeze(vertices),
         chunks=_make_chunks(points, faces, triangles=corners, first=chunk_first, batch=chunk_batch),
         batches=batches,
-        textures=tuple(_expand_mirrors(texture) for texture in scene.textures),
+        textures=textures,
+        mipmaps=tuple(_freeze(make_mipmaps(texture.pixels)) for texture in textures),
         surfaces=_freeze(surfaces),
         background=BLACK,
     )
@@ -309,7 +312,8 @@ def load_or_prepare(cache: Path, digest: str, read: Callable[[], Scene]) -> Prep
 def save_prepared(scene: PreparedScene, path: Path) -> None:
     """Write a prepared scene to a file."""
     textures = {f"texture-{number}": texture.pixels for number, texture in enumerate(scene.textures)}
-    arrays = {**scene.chunks._asdict(), "vertices": scene.vertices, "surfaces": scene.surfaces, **textures}
+    mipmaps = {f"mipmaps-{number}": levels for number, levels in enumerate(scene.mipmaps)}
+    arrays = {**scene.chunks._asdict(), "vertices": scene.vertices, "surfaces": scene.surfaces, **textures, **mipmaps}
     about = {
         "version": PREPARATION_VERSION,
         "digest": scene.digest,
@@ -338,6 +342,7 @@ def load_prepared(path: Path) -> PreparedScene:
                 Batch(**{**batch, "alpha_mode": AlphaMode(batch["alpha_mode"])}) for batch in about["batches"]
             ),
             textures=tuple(_load_texture(file, number, look) for number, look in enumerate(about["textures"])),
+            mipmaps=tuple(file.array(f"mipmaps-{number}", np.uint8, 1) for number in range(len(about["textures"]))),
             surfaces=file.array("surfaces", np.int64, 2),
             background=(red, green, blue),
         )

@@ -57,6 +57,7 @@ class PreparedScene:
     chunks: Chunks
     batches: tuple[Batch, ...]  #: opaque ones first, then masks, then blended ones
     textures: tuple[Texture, ...]
+    mipmaps: tuple[NDArray[np.uint8], ...]  #: of each texture, see `mipmaps`
     surfaces: NDArray[np.int64]  #: S × 2, category id and object id; row 0 is "nothing"
     background: tuple[int, int, int]  #: where there is no geometry
     outlooks: Outlooks = NO_OUTLOOKS  #: for the renderer to start from; they change no picture
