@@ -21,7 +21,7 @@ elif [ -z "$uv" ]; then
     fi
     [ ! -x "$bin/uv" ] || uv=$bin/uv
 fi
-if [ -n "$uv" ] && "$uv" pip install --python "$bin/python" --constraint "$pins" --build-constraint "$pins" "$@"; then
+if [ -n "$uv" ] && "$uv" pip install --compile-bytecode --python "$bin/python" --constraint "$pins" --build-constraint "$pins" "$@"; then
     exit 0
 fi
 echo "Installing with pip instead of uv: versions are those of constraints.txt, hashes are not checked." >&2

@@ -29,6 +29,6 @@ printf '%s\n' hatchling grpcio-tools | image build
 # Gateway and worker are one environment, and compile nothing: without numba's compiler (200 MB) and what reads scenes.
 # kombu speaks to Redis with the help of packaging, and does not say so.
 need pyproject.toml gateway worker s3 --with packaging \
-    --without numba moderngl dracopy trimesh lxml networkx pycollada rtree | image gateway
+    --without numba llvmlite moderngl dracopy trimesh lxml networkx pycollada rtree | image gateway
 need pyproject.toml render | image simulator
 need sdk/pyproject.toml | image agent

@@ -26,7 +26,7 @@ from nav_eval_sdk.errors import SdkError
 from nav_eval_sdk.http_client import HttpClient
 from nav_eval_sdk.submission import hash_archive, submit
 from support.engine import ROOT, DockerEngine
-from support.load import measure_slowdown
+from support.load import Deadline, measure_slowdown
 
 BENCHMARK = """
 benchmark:
@@ -122,13 +122,13 @@ class Stack:
             self.compose("down", "--volumes", "--timeout", "5", check=False)
 
     def wait_until_ready(self, seconds: float = 600) -> None:
-        last = time.monotonic() + seconds
+        deadline = Deadline(seconds)
         while True:
             try:
                 with HttpClient(self.server).open("GET", "/readyz"):
                     return
             except (SdkError, OSError) as error:
-                if time.monotonic() > last:
+                if deadline.is_over:
                     raise AssertionError(
                         f"not ready: {error}\n{self.compose('logs', '--tail=40', check=False)}"
                     ) from None
@@ -146,8 +146,8 @@ class Stack:
 
     def wait_for_play(self) -> list[Container]:
         """Agent and simulator, once both are there."""
-        last = time.monotonic() + 600
-        while time.monotonic() < last:
+        deadline = Deadline(600)
+        while not deadline.is_over:
             found = self.at_work("simulator", "agent")
             if len(found) == 2:
                 return found
@@ -170,12 +170,12 @@ class Stack:
     def wait(
         self, client: ChallengeClient, submission: str, *, until: Callable[[Submission], bool], seconds: float
     ) -> Submission:
-        last = time.monotonic() + seconds
+        deadline = Deadline(seconds)
         while True:
             found = client.submission(submission)
             if until(found) or found.is_final:
                 return found
-            if time.monotonic() > last:
+            if deadline.is_over:
                 raise AssertionError(self.story(found))
             time.sleep(0.5)
 
@@ -281,14 +281,14 @@ def film(stack: Stack, submission: str) -> list[str]:
 
     The first three in an order that is drawn get a film: one of these two does.
     """
-    last = time.monotonic() + 600
+    deadline = Deadline(600)
     for episode in cycle("ab"):
         try:
             address = f"/submissions/{submission}/replay/view?episode={episode}&number=0"
             with HttpClient(stack.server).open("GET", address) as answer:
                 return list(json.load(answer))
         except SdkError:
-            if time.monotonic() > last:
+            if deadline.is_over:
                 raise
             time.sleep(1)
     raise AssertionError
@@ -384,9 +384,9 @@ def test_images_are_small_and_say_what_they_are(stack: Stack) -> None:
 
 
 def test_services_are_healthy(stack: Stack) -> None:
-    last = time.monotonic() + 600
+    deadline = Deadline(600)
     wanted = {"postgres", "redis", "gateway", "worker"}
-    while time.monotonic() < last:
+    while not deadline.is_over:
         health = {name: stack.container(name).attrs["State"]["Health"]["Status"] for name in wanted}
         if set(health.values()) == {"healthy"}:
             return

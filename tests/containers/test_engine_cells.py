@@ -20,6 +20,7 @@ from nav_eval_worker.runtime.docker import DockerRuntime
 from support.archives import File, tar
 from support.archives import Image as Upload
 from support.engine import DockerEngine
+from support.load import Deadline
 
 Admit = Callable[..., AgentImage]
 Work = Callable[..., ShardWork]
@@ -67,9 +68,9 @@ def left_of(engine: DockerEngine, run: str) -> list[str]:
 
 
 def until(look: Callable[[], Any], *, seconds: float = 60.0) -> Any:
-    last = time.monotonic() + seconds
+    deadline = Deadline(seconds)
     while not (found := look()):
-        assert time.monotonic() < last, "it never came"
+        assert not deadline.is_over, "it never came"
         time.sleep(0.1)
     return found
 

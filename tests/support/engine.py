@@ -29,6 +29,7 @@ import pytest
 from docker.errors import APIError, DockerException, ImageNotFound
 
 from nav_eval.cache import get_cache_folder
+from support.load import Deadline
 
 ROOT = Path(__file__).resolve().parents[2]
 AIRGAP = ROOT / "deploy" / "airgap"
@@ -202,14 +203,14 @@ class DockerEngine:
         return True
 
     def _wait_until_it_answers(self) -> None:
-        last = time.monotonic() + START_SECONDS
+        deadline = Deadline(START_SECONDS)
         while True:
             try:
                 self.client.ping()
                 return
             except (DockerException, OSError):
                 self._client = None
-                if time.monotonic() > last or self._process is None or self._process.poll() is not None:
+                if deadline.is_over or self._process is None or self._process.poll() is not None:
                     pytest.fail(f"dockerd did not start:\n{self.log[-3000:]}")
                 time.sleep(0.1)
 

@@ -25,6 +25,7 @@ from nav_eval_store.people.accounts import ALL_SCOPES, Scope
 from nav_eval_store.settings import StoreSettings
 from nav_eval_store.work.broker import Broker
 from support.challenge import KEYRING, TEST
+from support.load import Deadline
 
 API = "/api/v1"
 PASSWORD = "correct horse battery"
@@ -136,14 +137,14 @@ class ServerProcess:
 
     def _wait_until_it_answers(self) -> None:
         assert self._process is not None
-        last = time.monotonic() + 30
+        deadline = Deadline(30)
         while True:
             try:
                 httpx.get(f"{self.url}{API}/competitions", timeout=5)
                 return
             except httpx.TransportError:
                 assert self._process.poll() is None, "the gateway ended"
-                assert time.monotonic() < last, "the gateway did not start"
+                assert not deadline.is_over, "the gateway did not start"
                 time.sleep(0.05)
 
     def stop(self) -> None:

@@ -12,3 +12,18 @@ def measure_slowdown() -> float:
         total += number
     assert total
     return max(1.0, (time.perf_counter() - wall) / max(time.process_time() - cpu, 1e-9))
+
+
+MOST_PATIENT = 20.0
+
+
+class Deadline:
+    """So many seconds of a quiet machine; on a busy one as many times more as work takes longer there."""
+
+    def __init__(self, seconds: float) -> None:
+        self._began, self._seconds = time.monotonic(), seconds
+
+    @property
+    def is_over(self) -> bool:
+        passed = time.monotonic() - self._began
+        return passed > self._seconds and passed > self._seconds * min(MOST_PATIENT, measure_slowdown())

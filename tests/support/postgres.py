@@ -20,6 +20,7 @@ from pathlib import Path
 import psycopg2
 import pytest
 
+from support.load import Deadline
 from support.tools import absent, install
 
 START_SECONDS = 120.0
@@ -105,13 +106,13 @@ class PostgresServer:
             return subprocess.Popen(command, cwd=self.folder, stdout=log, stderr=log)
 
     def _wait_until_it_answers(self) -> None:
-        last = time.monotonic() + START_SECONDS
+        deadline = Deadline(START_SECONDS)
         while True:
             try:
                 self._connect("postgres").close()
                 return
             except psycopg2.OperationalError:
-                if time.monotonic() > last or self._process is None or self._process.poll() is not None:
+                if deadline.is_over or self._process is None or self._process.poll() is not None:
                     pytest.fail(f"PostgreSQL did not start:\n{(self.folder / 'log.txt').read_text()[-2000:]}")
                 time.sleep(0.05)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from support.load import Deadline
 from support.tools import program
 
 START_SECONDS = 20.0
@@ -41,9 +42,9 @@ class RedisServer:
         arguments = [part for key, value in options.items() for part in (f"--{key}", value)]
         with (self.folder / "log.txt").open("ab") as log:
             self._process = subprocess.Popen([self._program, *arguments], stdout=log, stderr=log)
-        last = time.monotonic() + START_SECONDS
+        deadline = Deadline(START_SECONDS)
         while not self._answers():
-            if time.monotonic() > last:
+            if deadline.is_over:
                 pytest.fail(f"Redis did not start:\n{(self.folder / 'log.txt').read_text()[-2000:]}")
             time.sleep(0.02)
 

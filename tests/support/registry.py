@@ -9,6 +9,7 @@ from pathlib import Path
 
 import httpx
 
+from support.load import Deadline
 from support.tools import program
 
 CONFIG = """
@@ -47,11 +48,11 @@ def running_registry(folder: Path, *, locked: bool = False) -> Iterator[str]:
 
 
 def _wait_for(url: str, log: Path) -> None:
-    last = time.monotonic() + 20
+    deadline = Deadline(20)
     while True:
         try:
             httpx.get(f"{url}/v2/", trust_env=False)
             return
         except httpx.HTTPError:
-            assert time.monotonic() < last, log.read_text()
+            assert not deadline.is_over, log.read_text()
             time.sleep(0.05)

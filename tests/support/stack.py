@@ -27,6 +27,7 @@ from nav_eval_store.submissions import creation, queries
 from nav_eval_store.submissions.lifecycle import SubmissionState
 from nav_eval_store.uploads import records
 from support.challenge import KEYRING, TEST, competition_config
+from support.load import Deadline, measure_slowdown
 from support.worker import image_archive
 
 T = TypeVar("T")
@@ -173,12 +174,12 @@ class Stack:
 
     def run_once(self, name: str = "w1") -> None:
         """All that can be done now."""
-        assert self.start_worker(name, "--once").wait(timeout=120) == 0, self.log(name)
+        assert self.start_worker(name, "--once").wait(timeout=120 * measure_slowdown()) == 0, self.log(name)
 
     def wait_until(self, condition: Callable[[], bool], *, seconds: float = 60.0, what: str = "") -> None:
-        last = time.monotonic() + seconds
+        deadline = Deadline(seconds)
         while not condition():
-            if time.monotonic() > last:
+            if deadline.is_over:
                 logs = "\n".join(f"--- {path.name}\n{path.read_text()[-3000:]}" for path in self.folder.glob("*.log"))
                 codes = [worker.poll() for worker in self.workers]
                 raise AssertionError(f"{what or 'It'} did not happen within {seconds:g} s. Exits: {codes}\n{logs}")

@@ -4,7 +4,7 @@ import ast
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -70,6 +70,12 @@ def declared(distribution: str, *extras: str) -> frozenset[str]:
     return frozenset(names)
 
 
+@cache
+def list_providers() -> Mapping[str, list[str]]:
+    """What is installed here; it takes a second to look."""
+    return packages_distributions()
+
+
 def imported(file: Path) -> Iterator[str]:
     """The top-level names of everything that a file imports from others, anywhere in it."""
     for node in ast.walk(ast.parse(file.read_text())):
@@ -88,7 +94,7 @@ def extras_of(file: Path) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("package", sorted(place for place in EXTRAS if place.count("/") == 1))
 def test_every_import_is_declared(package: str) -> None:
-    providers = PROVIDERS | packages_distributions()
+    providers = PROVIDERS | list_providers()
     missing = {
         (file.relative_to(ROOT).as_posix(), name)
         for file in (ROOT / package).rglob("*.py")

@@ -45,8 +45,8 @@ class AgentProcess:
         self._reader.join(timeout=0.5)
         last = self.read_tail()
         how, said = describe_exit(code), f" Its last words: {last}" if last else ""
-        if code == 0 and not last:
-            said = " It served nothing: end it with `nav_eval_sdk.serve(YourAgent)`, which serves until it is stopped."
+        if code == 0:
+            said += " It served nothing: end it with `nav_eval_sdk.serve(YourAgent)`, which serves until it is stopped."
         return AgentCrash(f"The agent's process ended with {how}.{said}")
 
     def is_alive(self) -> bool:

@@ -210,8 +210,6 @@ class _Comparison:
             yield self.make_difference("cause", result.cause, f"one of {', '.join(Cause)}")
         if (result.cause is None) != (result.status is EpisodeStatus.COMPLETED):
             yield self.make_difference("status", result.status, f"another with the cause {result.cause}")
-        if _has_not_begun(result) and result.cause not in UNSCORED | {Cause.PROTOCOL_ERROR}:
-            yield self.make_difference("log", "empty", f"there: {result.cause} ends an episode that has begun")
         if (result.cause == Cause.CANCELLED) != (result.status is EpisodeStatus.CANCELLED):
             yield self.make_difference("status", result.status, f"another with the cause {result.cause}")
         if result.cause is None and result.detail is not None:

@@ -9,12 +9,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from nav_eval.child_process import make_nav_eval_command
+from support.load import Deadline
 
 
 def until(condition: Callable[[], object], *, seconds: float = 30.0, what: str = "it") -> object:
     """What `condition` gives once it gives something."""
-    last = time.monotonic() + seconds
-    while time.monotonic() < last:
+    deadline = Deadline(seconds)
+    while not deadline.is_over:
         if value := condition():
             return value
         time.sleep(0.05)

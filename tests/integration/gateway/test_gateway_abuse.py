@@ -19,6 +19,7 @@ from nav_eval_store.competitions import configuration
 from nav_eval_store.notifications import events
 from support.challenge import GENEROUS, Challenge, competition_config
 from support.gateway import API, PASSWORD, Server, gateway_settings, serving
+from support.load import Deadline
 
 pytestmark = pytest.mark.integration
 TIGHT = ConnectionLimits(head_bytes=16 << 10, head_seconds=3.0, linger_seconds=1.0, stall_seconds=1.0, per_address=60)
@@ -149,9 +150,9 @@ def is_served(server: Server) -> bool:
 
 
 def until(found: Callable[[], object], what: str) -> None:
-    last = time.monotonic() + 60
+    deadline = Deadline(60)
     while not found():
-        assert time.monotonic() < last, f"waited for {what}"
+        assert not deadline.is_over, f"waited for {what}"
         time.sleep(0.05)
 
 

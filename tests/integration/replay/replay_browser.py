@@ -11,6 +11,7 @@ from typing import Any
 
 from websockets.sync.client import ClientConnection, connect
 
+from support.load import Deadline, measure_slowdown
 from support.tools import program
 
 FLAGS = [
@@ -67,7 +68,7 @@ class Page:
         began = time.monotonic()
         self.call("Page.navigate", url=file.resolve().as_uri() + fragment)
         while self.evaluate("document.getElementById('replay')?.dataset.ready") != "true":
-            assert time.monotonic() - began < 20, self.problems
+            assert time.monotonic() - began < 20 * measure_slowdown(), self.problems
             time.sleep(0.02)
         return time.monotonic() - began
 
@@ -93,9 +94,9 @@ def opened_page(folder: Path) -> Iterator[Page]:
 def _address(file: Path) -> str:
     from urllib.request import urlopen
 
-    deadline = time.monotonic() + 30
+    deadline = Deadline(30)
     while not (file.exists() and len(file.read_text().splitlines()) == 2):
-        assert time.monotonic() < deadline, "Chromium did not start."
+        assert not deadline.is_over, "Chromium did not start."
         time.sleep(0.05)
     port = int(file.read_text().splitlines()[0])
     with urlopen(f"http://127.0.0.1:{port}/json/list") as answer:

@@ -21,6 +21,7 @@ from nav_eval_store.notifications.webhook_secrets import open_secret
 from nav_eval_store.notifications.webhooks import ForbiddenAddress
 from nav_eval_store.submissions import creation
 from support.challenge import KEYRING, TEST, Challenge
+from support.load import Deadline, measure_slowdown
 from support.mailbox import receiving_letters
 
 pytestmark = pytest.mark.integration
@@ -215,7 +216,7 @@ def test_receivers_that_take_their_time_cost_the_others_nothing(
                 webhooks.enqueue_test(session, webhooks.add_webhook(session, row, url, actor=TEST))
         began = time.monotonic()
         assert sender.deliver(cup.database, PRIVATE) == 4
-        assert time.monotonic() - began < 4
+        assert time.monotonic() - began < 4 * measure_slowdown()
         dripping.shutdown()
     assert len(receiver.got) == 1
     with cup.database.read() as session:
@@ -247,9 +248,9 @@ def test_a_receiver_with_a_thousand_messages_keeps_nobody_waiting(
             session.rollback()
         delivering = threading.Thread(target=sender.deliver, args=(cup.database, PRIVATE), daemon=True)
         delivering.start()
-        last = time.monotonic() + 60
+        deadline = Deadline(60)
         while not receiver.got:
-            assert time.monotonic() < last, "it waits behind another one's pile"
+            assert not deadline.is_over, "it waits behind another one's pile"
             time.sleep(0.01)
         with cup.database.begin() as session:
             for delivery in session.query(Delivery).filter_by(delivered_at=None):

@@ -27,6 +27,7 @@ from nav_eval.evaluation.shard_protocol import (
 from nav_eval.records.results import Cause
 from nav_eval_worker.runtime.base import ShardWork
 from nav_eval_worker.runtime.process import ProcessRuntime
+from support.load import Deadline
 from support.worker import image_archive, layer, room_benchmark_config
 
 pytestmark = pytest.mark.integration
@@ -91,8 +92,8 @@ os.kill(os.getpid(), 9)
     assert ended.returncode == -9
     pids = [int(word) for word in ended.stdout.split()]
     assert len(pids) == 3
-    last = time.monotonic() + 5
-    while any(map(is_alive, pids)) and time.monotonic() < last:
+    deadline = Deadline(5)
+    while any(map(is_alive, pids)) and not deadline.is_over:
         time.sleep(0.05)
     assert not any(map(is_alive, pids))
 

@@ -1,7 +1,9 @@
 """A reply is hostile until it is checked, whichever form it came in."""
 
 import math
+import sys
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,9 +12,19 @@ from hypothesis import strategies as st
 
 from nav_eval.agents import json_messages
 from nav_eval.agents.failures import FAILURES, ProtocolError
-from nav_eval.agents.messages import ANSWER, Action, ActionSpec, TaskInterface, check_actions, make_pose
+from nav_eval.agents.messages import (
+    ANSWER,
+    Action,
+    ActionSpec,
+    AgentDescription,
+    TaskInterface,
+    check_actions,
+    make_pose,
+)
+from nav_eval.agents.process_client import AgentProcess
 from nav_eval.records.geometry import Pose
 from nav_eval.records.results import Cause
+from nav_eval.sensors import SensorSpec
 
 TASK = TaskInterface(
     name="vln",
@@ -115,3 +127,22 @@ def test_every_cause_has_a_failure_and_advice() -> None:
     assert set(FAILURES) == set(Cause)
     assert all(cause.advice.endswith(".") for cause in Cause)
     assert [cause for cause in Cause if cause.is_ours] == [Cause.INFRASTRUCTURE]
+
+
+def test_a_sensor_that_the_task_has_not_is_told_which_ones_it_has() -> None:
+    task = replace(
+        TASK, sensors={name: SensorSpec(kind=name, dtype="float32", shape=(2,)) for name in ("gps", "depth")}
+    )
+    with pytest.raises(ProtocolError) as refused:
+        AgentDescription(sensors={"Depth": ()}).keep_wanted(task)
+    for words in ("the sensor 'Depth'", "Did you mean 'depth'?", "It has: depth, gps.", "Ask for one of these"):
+        assert words in str(refused.value)
+
+
+@pytest.mark.parametrize("script", ["pass", "print('Hello.')"])
+def test_a_program_that_serves_nothing_is_told_to(script: str) -> None:
+    process = AgentProcess([sys.executable, "-c", script], environment={})
+    failure = process.find_exit(600)
+    process.stop()
+    assert "exit code 0" in str(failure)
+    assert "nav_eval_sdk.serve(YourAgent)" in str(failure)

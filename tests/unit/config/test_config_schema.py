@@ -228,7 +228,11 @@ REFUSED = [
     ),
     (CompetitionConfig, competition(phases=[]), "at least 1"),
     (CompetitionConfig, competition(name="Not a slug"), "pattern"),
-    (CompetitionConfig, competition(phases=[{"name": "a", "benchmark": "b", "requires": "z"}]), "requires 'z'"),
+    (
+        CompetitionConfig,
+        competition(phases=[{"name": "a", "benchmark": "b", "requires": "z"}]),
+        "requires 'z', which is no phase before it",
+    ),
     (CompetitionConfig, competition(phases=[{"name": "a", "benchmark": "b"}] * 2), "phase 'a' twice"),
     (RankingConfig, {"metric": "spl", "weights": {"spl": 1.0}}, "give one of them"),
     (RankingConfig, {"weights": {"spl": 0.5}}, "add up to 0.5"),

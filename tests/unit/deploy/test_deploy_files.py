@@ -119,6 +119,7 @@ def test_databases_are_not_reachable_from_outside() -> None:
         assert "ports" not in COMPOSE["services"][name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profiles", [(), ("gpu", "monitoring", "demo")])
 def test_docker_compose_1_29_takes_the_file(profiles: tuple[str, ...], tmp_path: Path) -> None:
     program = shutil.which("docker-compose")

@@ -75,6 +75,7 @@ def test_both_ends_of_the_tunnel_speak_of_the_same_services() -> None:
     assert hub.count("ssl-min-ver TLSv1.3") == worker.count("ssl-min-ver TLSv1.3") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["hub", "worker host"])
 def test_docker_compose_1_29_takes_the_files(joined: Path, where: str) -> None:
     program = shutil.which("docker-compose")

@@ -225,7 +225,8 @@ class CompetitionConfig(ConfigModel):
         for phase in self.phases:
             if phase.requires is not None and phase.requires not in earlier:
                 raise make_refusal(
-                    f"has a phase {phase.name!r} that requires {phase.requires!r}, which is not before it"
+                    f"has a phase {phase.name!r} that requires {phase.requires!r}, which is no phase before it; "
+                    f"before it: {', '.join(sorted(earlier)) or 'none'}"
                 )
             earlier.add(phase.name)
         return self

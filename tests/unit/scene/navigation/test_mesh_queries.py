@@ -218,6 +218,7 @@ def test_two_builds_are_the_same_bits():
     assert all(np.array_equal(a, b) for a, b in zip(first.surface[1:], second.surface[1:], strict=True))
 
 
+@pytest.mark.slow
 def test_warming_up_leaves_nothing_to_compile():
     from nav_eval.scene.navigation import movement
     from nav_eval.scene.navigation.distance_field import compute_distance
