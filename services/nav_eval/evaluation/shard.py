@@ -20,6 +20,7 @@ from pathlib import Path
 import msgspec
 
 from nav_eval.agents.client import AgentClient, AgentHealth, ClientSettings
+from nav_eval.agents.failures import ProtocolError
 from nav_eval.agents.messages import AgentDescription
 from nav_eval.config import BenchmarkConfig
 from nav_eval.dataset.episode import Episode
@@ -63,6 +64,11 @@ class Shard:
         mine = self._chosen(episodes)
         client = leaving.enter_context(open_agent(self._order.agent, self._benchmark, episodes, self._settings()))
         description = client.describe(make_task_interface(self._benchmark))
+        if self._order.rig not in (None, description.rig):
+            raise ProtocolError(
+                f"Describe chose the rig {self._order.rig!r} when the agent was tried, and {description.rig!r} now; "
+                "a submission has one rig."
+            )
         aliases = make_aliases(client, self._order.episode_seed)
         executor = ConcurrentExecutor(self._setup(), client, description, aliases=aliases)
         self._writer.write(self._ready(description, episodes, at_once=executor.at_once))

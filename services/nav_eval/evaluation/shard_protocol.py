@@ -52,6 +52,7 @@ class ShardOrder(msgspec.Struct, frozen=True, kw_only=True):
     cache: str  #: where things are kept that can always be made again
     shared_memory_dir: str | None = None  #: a tmpfs that the agent can read; anonymous memory when not given
     time_limits: TimeLimits = TimeLimits()
+    rig: str | None = None  #: that the agent chose when it was tried; None: it may choose
 
 
 def order_for(
@@ -64,6 +65,7 @@ def order_for(
     episode_seed: str | None = None,
     time_limits: TimeLimits | None = None,
     shared_memory_dir: Path | None = None,
+    rig: str | None = None,
 ) -> ShardOrder:
     """The order, with the digest that protects it."""
     return ShardOrder(
@@ -76,6 +78,7 @@ def order_for(
         cache=str(cache),
         shared_memory_dir=None if shared_memory_dir is None else str(shared_memory_dir),
         time_limits=time_limits or TimeLimits(),
+        rig=rig,
     )
 
 

@@ -24,7 +24,7 @@ class BoardQuery:
 
     competition: str
     phase: str
-    sort: str = "rank"  #: `rank`, `team`, `score`, `submitted`, `submissions`, or a metric
+    sort: str = "rank"  #: `rank`, `team`, `score`, `submitted`, `rig`, or a metric
     order: str = ""  #: `asc` or `desc`; empty is the usual one of the column
     search: str = ""  #: in names of teams and submissions
     kind: str = ""  #: only these rows
@@ -57,7 +57,11 @@ class BoardQuery:
         are only so many of them.
         """
         names = [column.name for column in board.columns]
-        sort = self.sort if self.sort in ("rank", "team", "score", "submitted", *names) else "rank"
+        sort = (
+            self.sort
+            if self.sort in ("rank", "team", "score", "submitted", *(["rig"] if board.has_rigs else []), *names)
+            else "rank"
+        )
         wish = replace(
             self,
             sort=sort,
@@ -184,7 +188,8 @@ class Standing:
         higher = self.board.higher_is_better
         fixed = [("rank", ""), ("team", ""), ("score", "higher" if higher else "lower")]
         metrics = [(column.name, "higher" if column.higher_is_better else "lower") for column in self.columns]
-        return [self._make_heading(name, better) for name, better in (*fixed, *metrics, ("submitted", ""))]
+        rig = [("rig", "")] if self.board.has_rigs else []
+        return [self._make_heading(name, better) for name, better in (*fixed, *metrics, *rig, ("submitted", ""))]
 
     def _make_heading(self, name: str, better: str) -> Heading:
         usual = _get_usual_order(name, self.board)
@@ -240,7 +245,7 @@ def _filter_rows(rows: Sequence[Row], wish: BoardQuery) -> Iterator[Row]:
 
 def _get_usual_order(name: str, board: Board) -> str:
     """Best first, newest first, A to Z."""
-    if name in ("rank", "team"):
+    if name in ("rank", "team", "rig"):
         return "asc"
     if name == "score":
         return "desc" if board.higher_is_better else "asc"
@@ -263,6 +268,8 @@ def _make_sort_key(name: str) -> Callable[[Row], float | str | None]:
         return lambda row: row.team.casefold()
     if name == "score":
         return lambda row: row.score.mean
+    if name == "rig":
+        return lambda row: row.rig
     if name == "submitted":
         return lambda row: row.submitted_at.timestamp()
     return lambda row: row.metrics[name].mean if name in row.metrics else None

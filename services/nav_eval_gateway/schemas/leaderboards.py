@@ -62,6 +62,8 @@ class BoardRow(Answer):
     submission_id: UUID
     title: str
     submitted_at: datetime
+    rig: str | None = None
+    """Which of the benchmark's rigs (cameras and motion) the agent chose; null where there is no choice."""
     score: Interval
     """What ranks."""
     scores: dict[str, float | None]

@@ -130,6 +130,8 @@ class SubmissionSummary(Answer):
     cause: str | None
     created_at: datetime
     finished_at: datetime | None
+    rig: str | None = None
+    """Which of the benchmark's rigs (cameras and motion) the agent chose; null where there is no choice."""
 
     @classmethod
     def of(cls, submission: Submission) -> "SubmissionSummary":
@@ -150,6 +152,7 @@ def _dump_identity(submission: Submission) -> dict[str, Any]:
         "cause": submission.cause,
         "created_at": submission.created_at,
         "finished_at": submission.finished_at,
+        "rig": submission.rig,
     }
 
 

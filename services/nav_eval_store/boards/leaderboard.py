@@ -57,6 +57,7 @@ class Row:
     outdated: bool  #: evaluated by other rules than the phase has now; to be evaluated again
     visibility: EntryVisibility
     reason: str | None  #: why it is not shown to all
+    rig: str | None = None  #: cameras and motion that the agent chose; None where there is no choice
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,6 +79,11 @@ class Board:
     provisional: bool  #: ranks are by bare scores; shared ones are being computed
     rows: Sequence[Row]
     withheld: Sequence[Row]  #: hidden and disqualified ones; for organisers
+
+    @property
+    def has_rigs(self) -> bool:
+        """Whether agents chose among rigs."""
+        return any(row.rig for row in (*self.rows, *self.withheld))
 
 
 def build_board(session: Session, phase: Phase, viewer: Viewer = ANYBODY) -> Board:
@@ -143,7 +149,7 @@ def _order_best_first(phase: Phase) -> tuple[ColumnExpressionArgument[Any], ...]
 
 _NAMES = (
     joinedload(BoardEntry.team),
-    joinedload(BoardEntry.submission).load_only(Submission.title, Submission.rules_digest),
+    joinedload(BoardEntry.submission).load_only(Submission.title, Submission.rules_digest, Submission.canary),
 )
 
 
@@ -213,6 +219,7 @@ def _make_row(
         submission_id=entry.submission_id,
         title=entry.submission.title,
         submitted_at=entry.submitted_at,
+        rig=entry.submission.rig,
         score=Cell(mean=entry.score, ci_low=entry.ci_low, ci_high=entry.ci_high),
         metrics=metrics,
         submissions=completed,
@@ -288,11 +295,13 @@ def format_board_csv(board: Board) -> str:
     writer = csv.writer(out, lineterminator="\n")
     names = [column.name for column in board.columns]
     interval = [f"{name}{part}" for name in ("ranking_score", *names) for part in ("", "_ci_low", "_ci_high")]
-    writer.writerow(["rank", "team", "kind", "submission", "title", "submitted_at", "verified", *interval])
+    rig = ["rig"] if board.has_rigs else []
+    writer.writerow(["rank", "team", "kind", "submission", "title", "submitted_at", "verified", *rig, *interval])
     for row in board.rows:
         writer.writerow(
             [
                 *_format_head(row),
+                *([row.rig or ""] if rig else []),
                 *_format_numbers(row.score),
                 *(part for name in names for part in _format_metric(row, name)),
             ]

@@ -78,6 +78,12 @@ class Submission(Base):
     phase: Mapped[Phase] = relationship()
     team: Mapped[Team] = relationship()
 
+    @property
+    def rig(self) -> str | None:
+        """Which of the benchmark's rigs the agent chose, once it was tried; None where there is no choice."""
+        agent: dict[str, str] = (self.canary or {}).get("agent", {})
+        return agent.get("rig")
+
 
 class UploadPurpose(StrEnum):
     """What the bytes are."""

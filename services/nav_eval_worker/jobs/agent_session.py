@@ -49,6 +49,7 @@ def open_session(
             episode_ids=tuple(episode_ids),
             run_seed=details.run_seed(benchmark),
             episode_seed=details.episode_seed,
+            rig=details.canary.get("agent", {}).get("rig"),
             limits=details.phase.limits,
             folder=folder,
         )

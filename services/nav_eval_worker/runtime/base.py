@@ -82,6 +82,7 @@ class ShardWork(CellWork):
     episode_ids: tuple[str, ...]
     run_seed: int = 0
     episode_seed: str | None = None  #: what the agent's names of the episodes are drawn from
+    rig: str | None = None  #: that the agent chose when it was tried
     folder: Path  #: an empty one for this pair alone: order, socket, logs; the worker removes it
 
 
@@ -110,6 +111,7 @@ def make_shard_order(
             start=work.limits.start_seconds, step=work.limits.step_seconds, episode=work.limits.episode_seconds
         ),
         shared_memory_dir=shared_memory_dir,
+        rig=work.rig,
     )
 
 

@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import socket
 import socketserver
 import threading
 from collections.abc import Callable, Iterator
@@ -12,8 +13,10 @@ from email.policy import HTTP
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import msgspec
 import numpy as np
 from PIL import Image
+from websockets.sync.server import ServerConnection, serve
 
 Answer = Callable[[dict[str, Any]], Any]
 """What a server replies to a request; `bytes` are sent as they are, None hangs up."""
@@ -81,6 +84,34 @@ def http_server(answer: Answer) -> Iterator[int]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True
         yield from _serve(server)
+
+
+@contextmanager
+def openpi_server(answer: Answer) -> Iterator[int]:
+    """WebSocket, msgpack with arrays as openpi writes them; the server speaks first. `answer` gives the chunk."""
+
+    def talk(line: ServerConnection) -> None:
+        line.send(msgspec.msgpack.encode({"name": "policy"}))
+        for message in line:
+            assert isinstance(message, bytes)
+            said = answer(msgspec.msgpack.decode(message))
+            if said is None:
+                line.socket.shutdown(socket.SHUT_RDWR)
+                return
+            line.send(
+                said if isinstance(said, (bytes, str)) else msgspec.msgpack.encode({"actions": write_array(said)})
+            )
+
+    with serve(talk, "127.0.0.1", 0, compression=None, max_size=None, close_timeout=0.5) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield server.socket.getsockname()[1]
+        finally:
+            server.shutdown()
+
+
+def write_array(array: np.ndarray[Any, Any]) -> dict[bytes, Any]:
+    return {b"__ndarray__": True, b"data": array.tobytes(), b"dtype": array.dtype.str, b"shape": list(array.shape)}
 
 
 def _serve(server: socketserver.BaseServer) -> Iterator[int]:

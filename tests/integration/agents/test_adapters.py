@@ -2,13 +2,15 @@
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from agent_support import an_episode
-from model_servers import http_server, navila_server
+from model_servers import http_server, navila_server, openpi_server
 
 from nav_eval.agents.addresses import AddressError, connect
 from nav_eval.agents.client import AgentClient, ClientSettings, EpisodeSession
@@ -197,16 +199,113 @@ def test_what_streamvln_may_not_answer(reply: Any, failure: type[AgentFailure]) 
             ask(session, 0)
 
 
-def test_a_model_that_is_too_slow_ends_by_the_clock() -> None:
-    def answer(request: dict[str, Any]) -> Any:
-        time.sleep(0.0 if request["method"] == "GET" else 3.0)
-        return {"action": [1]}
+MAPPING = """
+observation: {observation/image: {sensor: rgb}, prompt: {text: instruction}}
+action: {decode: argmax, names: [stop, move_forward, turn_left, turn_right], execute: 4}
+"""
+WIRES = {
+    "navila": (navila_server, "The next action is move forward 25 cm."),
+    "streamvln": (http_server, {"action": [1]}),
+    "internvla": (http_server, {"discrete_action": [1]}),
+    "omninav": (http_server, {"action": "forward"}),
+    "openpi": (openpi_server, np.eye(4, dtype=np.float32)[[1]]),
+}
 
-    hasty = ClientSettings(connect_timeout=20.0, action_timeout=0.2)
-    with http_server(answer) as port, connect(f"streamvln://127.0.0.1:{port}", hasty) as client:
-        session = open_session(client)
-        with pytest.raises(AgentTimeout):
-            ask(session, 0)
+
+@contextmanager
+def open_model(model: str, act: Callable[[], Any], folder: Path, settings: ClientSettings) -> Iterator[EpisodeSession]:
+    """A session with a server of this wire; `act` says what comes of every question for an action."""
+
+    def answer(request: dict[str, Any]) -> Any:
+        if request.get("method") == "GET" or request.get("path") == "/reset" or request.get("endpoint") == "reset":
+            return {}
+        return act()
+
+    (folder / "mapping.yaml").write_text(MAPPING)
+    mapping = f"?mapping={folder / 'mapping.yaml'}" if model == "openpi" else ""
+    with WIRES[model][0](answer) as port, connect(f"{model}://127.0.0.1:{port}{mapping}", settings) as client:
+        yield open_session(client)
+
+
+@pytest.mark.parametrize("model", WIRES)
+def test_a_slow_model_is_waited_for(model: str, tmp_path: Path) -> None:
+    def act() -> Any:
+        time.sleep(1.0)
+        return WIRES[model][1]
+
+    with open_model(model, act, tmp_path, SETTINGS) as session:
+        assert ask(session, 0) == [F]
+
+
+@pytest.mark.parametrize("model", WIRES)
+def test_a_model_that_is_too_slow_ends_by_the_clock(model: str, tmp_path: Path) -> None:
+    def act() -> Any:
+        time.sleep(3.0)
+        return WIRES[model][1]
+
+    hasty = ClientSettings(connect_timeout=20.0, reset_timeout=20.0, action_timeout=0.2)
+    with open_model(model, act, tmp_path, hasty) as session, pytest.raises(AgentTimeout):
+        ask(session, 0)
+
+
+@pytest.mark.parametrize("model", WIRES)
+def test_a_server_that_always_hangs_up_has_crashed(model: str, tmp_path: Path) -> None:
+    with open_model(model, lambda: None, tmp_path, SETTINGS) as session, pytest.raises(AgentCrash):
+        ask(session, 0)
+
+
+@pytest.mark.parametrize(
+    ("model", "empty"),
+    [
+        ("navila", ""),
+        ("streamvln", {"action": []}),
+        ("internvla", {"discrete_action": []}),
+        ("internvla", {"trajectory": []}),
+        ("omninav", {"actions": []}),
+        ("omninav", ""),
+    ],
+)
+def test_nothing_more_to_do_is_a_stop(model: str, empty: Any, tmp_path: Path) -> None:
+    with open_model(model, lambda: empty, tmp_path, SETTINGS) as session:
+        assert ask(session, 0) == [S]
+
+
+def test_an_openpi_chunk_without_actions_is_refused(tmp_path: Path) -> None:
+    with (
+        open_model("openpi", lambda: np.zeros((0, 4), np.float32), tmp_path, SETTINGS) as session,
+        pytest.raises(ProtocolError),
+    ):
+        ask(session, 0)
+
+
+@pytest.mark.parametrize("model", ["streamvln", "internvla"])
+@pytest.mark.parametrize(("channels", "first"), [("", 200), ("?channels=bgr", 200), ("?channels=rgb", 20)])
+def test_colours_come_in_the_order_that_is_asked_for(model: str, channels: str, first: int) -> None:
+    asked: list[int] = []
+
+    def answer(request: dict[str, Any]) -> Any:
+        if request["method"] == "GET":
+            return 404, ""
+        asked.append(int(request["image"][0, 0, 0]))
+        return WIRES[model][1]
+
+    with http_server(answer) as port, connect(f"{model}://127.0.0.1:{port}{channels}", SETTINGS) as client:
+        ask(open_session(client), 0)
+    assert abs(asked[0] - first) < 6
+
+
+@pytest.mark.parametrize(
+    ("sentence", "actions"),
+    [
+        ("IS MOVE FORWARD", [F]),  # the number is missing
+        ("The next action is turn left 75 degrees", [L] * 5),
+        ("Move Forward", [F]),
+        ("STOP", [S]),
+    ],
+)
+def test_omninav_texts_follow_the_same_rules(sentence: str, actions: list[str], tmp_path: Path) -> None:
+    with open_model("omninav", lambda: sentence, tmp_path, SETTINGS) as session:
+        assert ask(session, 0) == actions
 
 
 def test_internvla_gets_depth_and_looks_down() -> None:
