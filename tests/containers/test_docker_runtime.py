@@ -14,7 +14,8 @@ from nav_eval.evaluation.shard_protocol import Beat, Checked, Ended, Filmed, Mes
 from nav_eval.orchestrator import EvaluationOrchestrator
 from nav_eval.records.results import Cause
 from nav_eval.replay.model import decode_replay
-from nav_eval_worker.runtime.base import AgentEnd, AgentImage, Pair, ReplayWork, ShardWork
+from nav_eval_worker.runtime.agent_end import AgentEnd
+from nav_eval_worker.runtime.base import AgentImage, Pair, ReplayWork, ShardWork
 from nav_eval_worker.runtime.docker import DockerRuntime
 from support.engine import DockerEngine
 

@@ -13,7 +13,8 @@ import pytest
 
 from nav_eval.config.schema.competition import LimitsConfig
 from nav_eval.records.results import Cause
-from nav_eval_worker.runtime.base import AgentEnd, AgentImage, Pair, RuntimeUnavailable, ShardWork
+from nav_eval_worker.runtime.agent_end import AgentEnd
+from nav_eval_worker.runtime.base import AgentImage, Pair, RuntimeUnavailable, ShardWork
 from nav_eval_worker.runtime.containers import spec
 from nav_eval_worker.runtime.containers.engine import DockerSettings
 from nav_eval_worker.runtime.docker import DockerRuntime

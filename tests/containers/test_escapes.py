@@ -223,7 +223,7 @@ def _check_details(results: dict[str, Outcome]) -> None:
     assert re.search(r"Too many open files after 40\d\d files", logs["file_bomb"])
     assert "exit code 3" in results["crash"].detail
     assert "weights.pt is missing" in results["crash"].detail
-    assert "signal 11" in results["fault"].detail
+    assert "signal SIGSEGV" in results["fault"].detail
     assert "about to read address 0" in results["fault"].detail
     assert "more memory than the phase allows" in results["memory_bomb"].detail
     assert "6 s" in results["silence"].detail

@@ -223,29 +223,9 @@ def list_job_recovery_steps(snapshot: SubmissionSnapshot, now: datetime) -> Iter
             yield RecoveryStep(RecoveryAction.REAP, "its worker gave no sign of life", job.id)
 
 
-def compute_retry_delay(failures: int, deadlines: Deadlines) -> timedelta | None:
-    """The pause after so many failures in a row that were ours; None when it is time to give up."""
-    return deadlines.backoff * 2 ** (failures - 1) if failures < deadlines.attempts else None
-
-
 OUR_FAULT = "This was our fault, and the organiser's records say why."
 
 
 def redact_detail(cause: Cause | None, detail: str | None) -> str | None:
     """What a team is told: why we failed names machines and files that are none of its business."""
     return OUR_FAULT if cause is not None and cause.is_ours else detail
-
-
-class FaultConsequence(StrEnum):
-    """What a failed job means for its submission."""
-
-    RETRY = "retry"  #: our fault: try again, or give up as infrastructure after too many attempts
-    FAIL = "fail"  #: the agent cannot be evaluated at all
-    SCORE_AS_IT_STANDS = "score_as_it_stands"  #: the agent failed on the way: what is left counts as failed
-
-
-def decide_consequence(kind: JobKind, cause: Cause) -> FaultConsequence:
-    """Whose fault decides; a fault of the agent while episodes run costs episodes, not the submission."""
-    if cause.is_ours or kind in (JobKind.SCORE, JobKind.FILM):
-        return FaultConsequence.RETRY
-    return FaultConsequence.SCORE_AS_IT_STANDS if kind is JobKind.SHARD else FaultConsequence.FAIL

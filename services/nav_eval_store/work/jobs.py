@@ -19,8 +19,8 @@ from nav_eval_store.database import Session
 from nav_eval_store.errors import BadRecord, Conflict
 from nav_eval_store.models import EpisodeRow, Job, LeaseEnd, LeaseRow, Submission
 from nav_eval_store.notifications import events
-from nav_eval_store.submissions import lifecycle, transitions
-from nav_eval_store.submissions.lifecycle import Deadlines, FaultConsequence, JobKind, JobState, SubmissionState
+from nav_eval_store.submissions import transitions
+from nav_eval_store.submissions.lifecycle import Deadlines, JobKind, JobState, SubmissionState
 from nav_eval_store.work.leases import (
     Lease,
     find_active_lease,
@@ -28,6 +28,7 @@ from nav_eval_store.work.leases import (
     lock_held_job_with_submission,
     retry_after_our_fault,
 )
+from nav_eval_store.work.retries import FaultConsequence, decide_consequence
 
 EPISODE_SEED = "episode_seed"
 """Of a submission's provenance: what its episodes' aliases, their order and the sample to verify are drawn from."""
@@ -213,7 +214,7 @@ def _score_when_complete(session: Session, submission: Submission, *, actor: Act
 
 def fail_job(session: Session, lease: Lease, cause: Cause, detail: str, *, deadlines: Deadlines | None = None) -> None:
     """The job cannot go on, by this cause; whose fault it is decides what follows."""
-    what = lifecycle.decide_consequence(lease.kind, cause)
+    what = decide_consequence(lease.kind, cause)
     if what is FaultConsequence.RETRY:
         retry_after_our_fault(session, lease, detail, deadlines=deadlines)
         return

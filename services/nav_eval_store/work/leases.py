@@ -8,20 +8,19 @@ moment, and whatever it still wants to write is refused.
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
 from sqlalchemy import or_, select
 
-from nav_eval.records.results import Cause
 from nav_eval_store.audit import make_worker_actor
 from nav_eval_store.database import Session
 from nav_eval_store.errors import LeaseLost
 from nav_eval_store.models import Job, LeaseEnd, LeaseRow, Submission, Team, Worker
-from nav_eval_store.submissions import lifecycle, transitions
+from nav_eval_store.submissions import transitions
 from nav_eval_store.submissions.lifecycle import Deadlines, JobKind, JobState, SubmissionState
-from nav_eval_store.work import dispatch, fairness, usage
+from nav_eval_store.work import dispatch, fairness, retries, usage
 from nav_eval_store.work.queues import JobQueue, QueueMap
 from nav_eval_store.work.usage import AgentUsage
 
@@ -180,14 +179,14 @@ def release_lease(session: Session, lease: Lease, *, reason: str = "given back")
     """Give a job back, e.g. because the worker drains: it waits for another one, at no cost."""
     job, row = lock_held_job(session, lease)
     transitions.end_lease(session, row, job, LeaseEnd.RELEASED, reason)
-    _wait_again(session, job, timedelta())
+    retries.wait_again(session, job)
 
 
 def retry_after_our_fault(session: Session, lease: Lease, detail: str, *, deadlines: Deadlines | None = None) -> bool:
     """We failed at this job: try it again later. False when it was the last attempt and the submission failed."""
     submission, job, row = lock_held_job_with_submission(session, lease)
     transitions.end_lease(session, row, job, LeaseEnd.FAILED, detail)
-    return _retry(session, submission, job, detail, deadlines or Deadlines(), worker=lease.worker)
+    return retries.retry_job(session, submission, job, detail, deadlines or Deadlines(), worker=lease.worker)
 
 
 def expire_lease(session: Session, job_id: UUID, *, deadlines: Deadlines | None = None) -> bool:
@@ -202,35 +201,13 @@ def expire_lease(session: Session, job_id: UUID, *, deadlines: Deadlines | None 
         return False
     detail = f"the worker {row.worker} was lost"
     transitions.end_lease(session, row, job, LeaseEnd.LOST, detail)
-    _retry(session, submission, job, detail, deadlines or Deadlines(), worker=row.worker)
+    retries.retry_job(session, submission, job, detail, deadlines or Deadlines(), worker=row.worker)
     return True
 
 
 def find_active_lease(session: Session, job_id: UUID) -> LeaseRow | None:
     query = select(LeaseRow).where(LeaseRow.job_id == job_id, LeaseRow.released_at.is_(None))
     return session.scalar(query.execution_options(populate_existing=True))
-
-
-def _retry(
-    session: Session, submission: Submission, job: Job, detail: str, deadlines: Deadlines, *, worker: str
-) -> bool:
-    job.failures += 1
-    pause = lifecycle.compute_retry_delay(job.failures, deadlines)
-    if pause is None and job.kind is JobKind.FILM:  # pictures are no part of a result
-        job.state, job.finished_at = JobState.DROPPED, session.now()
-        return False
-    if pause is None:
-        text = f"The {job.kind} step failed {job.failures} times in a row by our fault: {detail}."
-        transitions.fail_submission(session, submission, Cause.INFRASTRUCTURE, text, actor=make_worker_actor(worker))
-        return False
-    _wait_again(session, job, pause)
-    return True
-
-
-def _wait_again(session: Session, job: Job, pause: timedelta) -> None:
-    job.state = JobState.WAITING
-    job.ready_at = session.now() + pause
-    job.dispatched_at = None
 
 
 def _lock_job(session: Session, job_id: UUID) -> Job:

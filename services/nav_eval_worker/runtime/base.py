@@ -25,9 +25,9 @@ from nav_eval.agents.failures import InfrastructureFailure
 from nav_eval.config import BenchmarkConfig
 from nav_eval.config.schema.competition import LimitsConfig
 from nav_eval.evaluation.shard_protocol import Message, Purpose, ReplayOrder, ShardOrder, TimeLimits, order_for
-from nav_eval.records.results import Cause
 from nav_eval_worker.archives import IMAGE_LIMITS, WEIGHTS_LIMITS, ArchiveLimits, ImageSummary
 from nav_eval_worker.archives.streams import Readable
+from nav_eval_worker.runtime.agent_end import AgentEnd
 
 SOCKET_NAME = "agent.sock"
 """What the agent's socket is called, in the folder that both sides share."""
@@ -120,14 +120,6 @@ def make_replay_order(work: ReplayWork, *, run: Path, cache: Path) -> ReplayOrde
     return ReplayOrder(
         run=str(run), purpose=work.purpose, episodes=work.episodes, episode_ids=work.episode_ids, cache=str(cache)
     )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AgentEnd:
-    """How the agent's process ended, when it ended by itself."""
-
-    cause: Cause  #: `agent_crash`; `agent_oom` when it was ended for its memory; `infrastructure` when we ended it
-    detail: str  #: exit code or signal, and its last words
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -20,10 +20,8 @@ from typing import BinaryIO
 import msgspec
 
 from nav_eval.agents.failures import AgentCrash
-from nav_eval.agents.messages import shorten
-from nav_eval.child_process import ProcessNotStarted, ReapedProcess, describe_exit
+from nav_eval.child_process import ProcessNotStarted, ReapedProcess
 from nav_eval.evaluation.shard_protocol import LONGEST_MESSAGE, Message, decode_message
-from nav_eval.records.results import Cause
 from nav_eval_worker.archives import (
     IMAGE_LIMITS,
     WEIGHTS_LIMITS,
@@ -34,10 +32,10 @@ from nav_eval_worker.archives import (
 )
 from nav_eval_worker.archives.rootfs import resolve_path, unpack_image
 from nav_eval_worker.archives.streams import Readable
+from nav_eval_worker.runtime.agent_end import LOG_TAIL, AgentEnd, describe_end
 from nav_eval_worker.runtime.base import (
     SOCKET_NAME,
     WEIGHTS_VARIABLE,
-    AgentEnd,
     AgentImage,
     Pair,
     ReplayWork,
@@ -272,11 +270,7 @@ class ProcessPair(Pair):
         if self.agent is None or self._stopped.is_set() or (end := self.agent.wait(1.0)) is None:
             return None
         self._agent_reader.join(timeout=0.5)
-        lines = self._log.read_tail(4096).decode(errors="replace").strip().splitlines()
-        last = shorten(" | ".join(lines[-5:]), limit=1000)
-        how = "nobody knows how" if end.code is None else describe_exit(end.code)
-        said = f" Its last words: {last}" if last else ""
-        return AgentEnd(cause=Cause.AGENT_CRASH, detail=f"The agent's process ended with {how}.{said}")
+        return describe_end(end.code, self._log.read_tail(LOG_TAIL), what="process")
 
     def take_log(self) -> bytes:
         return self._log.take()

@@ -7,8 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nav_eval.records.results import Cause
-from nav_eval.records.results import Cause as EngineCause
 from nav_eval_store.errors import IllegalTransition
 from nav_eval_store.submissions.lifecycle import (
     FINAL,
@@ -16,8 +14,6 @@ from nav_eval_store.submissions.lifecycle import (
     OWNERS,
     TRANSITIONS,
     Deadlines,
-    FaultConsequence,
-    JobKind,
     JobSnapshot,
     JobState,
     RecoveryAction,
@@ -25,8 +21,6 @@ from nav_eval_store.submissions.lifecycle import (
     SubmissionState,
     check_transition,
     compute_deadline,
-    compute_retry_delay,
-    decide_consequence,
     list_recovery_steps,
 )
 
@@ -133,35 +127,3 @@ def test_working_time_and_not_waiting_time_closes_a_run() -> None:
     (duty,) = list_recovery_steps(used_up, START + timedelta(hours=2), PATIENCE)
     assert duty.action is RecoveryAction.CLOSE
     assert "2 hours" in duty.reason
-
-
-@pytest.mark.parametrize(
-    ("failures", "pause"),
-    [(1, timedelta(seconds=10)), (2, timedelta(seconds=20)), (3, None), (7, None)],
-)
-def test_attempts_are_spaced_and_end(failures: int, pause: timedelta | None) -> None:
-    assert compute_retry_delay(failures, PATIENCE) == pause
-
-
-@pytest.mark.parametrize(
-    ("kind", "cause", "expected"),
-    [
-        (JobKind.VALIDATE, Cause.IMAGE_INVALID, FaultConsequence.FAIL),
-        (JobKind.CANARY, Cause.AGENT_START_TIMEOUT, FaultConsequence.FAIL),
-        (
-            JobKind.SHARD,
-            Cause.AGENT_CRASH,
-            FaultConsequence.SCORE_AS_IT_STANDS,
-        ),  # a crash costs episodes, not the submission
-        (JobKind.SCORE, Cause.AGENT_CRASH, FaultConsequence.RETRY),  # no agent takes part in scoring
-        *((kind, Cause.INFRASTRUCTURE, FaultConsequence.RETRY) for kind in JobKind),
-    ],
-)
-def test_whose_fault_decides(kind: JobKind, cause: Cause, expected: FaultConsequence) -> None:
-    assert decide_consequence(kind, cause) is expected
-
-
-def test_causes_are_the_engines() -> None:
-    assert [(c.name, c.value, c.advice, c.is_ours) for c in Cause] == [
-        (c.name, c.value, c.advice, c.is_ours) for c in EngineCause
-    ]

@@ -17,10 +17,9 @@ from docker.errors import APIError, DockerException, NotFound
 from docker.models.containers import Container
 from requests.exceptions import RequestException
 
-from nav_eval.agents.messages import shorten
 from nav_eval.evaluation.shard_protocol import Message, decode_message
-from nav_eval.records.results import Cause
-from nav_eval_worker.runtime.base import AgentEnd, Pair, Usage
+from nav_eval_worker.runtime.agent_end import LOG_TAIL, AgentEnd, blame_ourselves, describe_container_end
+from nav_eval_worker.runtime.base import Pair, Usage
 from nav_eval_worker.runtime.output import CappedLog, LineBuffer
 
 SIMULATOR_LOG = 64 << 10
@@ -70,10 +69,12 @@ class DockerPair(Pair):
         if state is None:
             return None
         if state["ExitCode"] is None or self._was_killed(state):
-            return AgentEnd(cause=Cause.INFRASTRUCTURE, detail="The agent's container was ended from outside.")
+            return blame_ourselves("container")
         if self._agent_reader is not None:
             self._agent_reader.join(timeout=0.5)
-        return describe_end(state, self._log.read_tail(4096).decode(errors="replace"))
+        code, out_of_memory = state["ExitCode"], bool(state.get("OOMKilled"))
+        assert isinstance(code, int)
+        return describe_container_end(code, self._log.read_tail(LOG_TAIL), out_of_memory=out_of_memory)
 
     def take_log(self) -> bytes:
         return self._log.take()
@@ -165,23 +166,6 @@ class DockerPair(Pair):
         thread = threading.Thread(target=work, name=f"docker-{name}", daemon=True)
         thread.start()
         return thread
-
-
-def describe_end(state: dict[str, object], log: str) -> AgentEnd:
-    """How a container ended, in words for the team.
-
-    Only what the engine measured is `agent_oom`, not what an agent prints. It notes that memory ran out also when a
-    mere child was killed for it: an agent that ended well all the same is none.
-    """
-    code, out_of_memory = state.get("ExitCode"), bool(state.get("OOMKilled"))
-    last = shorten(" | ".join(log.strip().splitlines()[-5:]), limit=1000)
-    said = f" Its last words: {last}" if last else ""
-    if out_of_memory and code == _KILLED:
-        return AgentEnd(cause=Cause.AGENT_OOM, detail=f"The agent needed more memory than the phase allows.{said}")
-    if out_of_memory and code != 0:
-        return AgentEnd(cause=Cause.AGENT_OOM, detail=f"The agent ran out of memory and ended with code {code}.{said}")
-    how = f"signal {int(code) - 128}" if isinstance(code, int) and code > 128 else f"exit code {code}"
-    return AgentEnd(cause=Cause.AGENT_CRASH, detail=f"The agent's container ended with {how}.{said}")
 
 
 def compute_pause(size: int) -> float:

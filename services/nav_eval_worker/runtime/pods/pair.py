@@ -14,8 +14,9 @@ from nav_eval.agents.failures import AgentCrash
 from nav_eval.agents.messages import shorten
 from nav_eval.evaluation.shard_protocol import Message, decode_message
 from nav_eval.records.results import Cause
-from nav_eval_worker.runtime.base import AgentEnd, Pair, RuntimeUnavailable, Usage
-from nav_eval_worker.runtime.containers.pair import SIMULATOR_LOG, compute_pause, describe_end
+from nav_eval_worker.runtime.agent_end import LOG_TAIL, AgentEnd, blame_ourselves, describe_container_end
+from nav_eval_worker.runtime.base import Pair, RuntimeUnavailable, Usage
+from nav_eval_worker.runtime.containers.pair import SIMULATOR_LOG, compute_pause
 from nav_eval_worker.runtime.output import CappedLog, LineBuffer
 from nav_eval_worker.runtime.pods.attachment import STDERR, STDOUT, Attachment
 from nav_eval_worker.runtime.pods.cluster import TROUBLE, Cluster, Pod, translate_cluster_errors
@@ -69,9 +70,9 @@ class PodPair(Pair):
         if self._agent_reader is not None:
             self._agent_reader.join(timeout=0.5)
         if ended.get("exitCode") is None:
-            return AgentEnd(cause=Cause.INFRASTRUCTURE, detail="The agent's pod was ended from outside.")
-        state = {"ExitCode": ended["exitCode"], "OOMKilled": ended.get("reason") == "OOMKilled"}
-        return describe_end(state, self._log.read_tail(4096).decode(errors="replace"))
+            return blame_ourselves("pod")
+        out_of_memory = ended.get("reason") == "OOMKilled"
+        return describe_container_end(ended["exitCode"], self._log.read_tail(LOG_TAIL), out_of_memory=out_of_memory)
 
     def find_sabotage(self, said: str) -> AgentEnd | None:
         """A pod's processes and its place on the node's disk are counted together: the simulator uses next to none."""

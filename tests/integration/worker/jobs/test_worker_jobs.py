@@ -23,7 +23,7 @@ from nav_eval_worker import lease_keeper
 from nav_eval_worker.archives import ArchiveInvalid
 from nav_eval_worker.job_runner import run_next_job
 from nav_eval_worker.jobs import canary, score, shard
-from nav_eval_worker.runtime.base import AgentEnd
+from nav_eval_worker.runtime.agent_end import AgentEnd
 from support.challenge import TEST
 from support.scripted import READY, Replay, ScriptedPair, ScriptedRuntime, played, plays_all
 from support.stack import Stack

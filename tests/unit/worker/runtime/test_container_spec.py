@@ -12,11 +12,9 @@ from nav_eval.config import BenchmarkConfig
 from nav_eval.config.schema.competition import LimitsConfig
 from nav_eval.errors import ConfigError
 from nav_eval.evaluation.shard_protocol import Purpose
-from nav_eval.records.results import Cause
 from nav_eval_worker.runtime.base import AgentImage, ReplayWork, RuntimeUnavailable, ShardWork, Weights
 from nav_eval_worker.runtime.containers import seccomp, spec
 from nav_eval_worker.runtime.containers.engine import DockerSettings, list_missing_limits
-from nav_eval_worker.runtime.containers.pair import describe_end
 from nav_eval_worker.runtime.output import LineBuffer
 
 SETTINGS = DockerSettings()
@@ -179,28 +177,6 @@ def test_every_run_has_a_user_of_its_own_and_its_simulator_shares_it(work: Calla
     for wrong in ("0-99", "5000", "500-400", "1000-4294967295"):
         with pytest.raises(ConfigError, match="range of user ids"):
             DockerSettings.from_environment({"NAV_EVAL_DOCKER_UIDS": wrong})
-
-
-@pytest.mark.parametrize(
-    ("code", "out_of_memory", "log", "cause"),
-    [
-        (137, True, "", Cause.AGENT_OOM),
-        (137, False, "", Cause.AGENT_CRASH),  # somebody else killed it
-        (0, True, "", Cause.AGENT_CRASH),  # a child was killed, the agent itself ended as it liked
-        (1, True, "", Cause.AGENT_OOM),  # it did not survive the end of its child
-        (1, False, "CUDA out of memory", Cause.AGENT_CRASH),  # it says so; nobody measured it
-        (127, False, "[FATAL tini (7)] exec python4 failed: No such file or directory", Cause.AGENT_CRASH),
-        (None, False, "", Cause.AGENT_CRASH),  # its container was removed
-    ],
-)
-def test_ends_have_causes(code: int | None, out_of_memory: bool, log: str, cause: Cause) -> None:
-    end = describe_end({"ExitCode": code, "OOMKilled": out_of_memory}, log)
-    assert end.cause is cause
-    assert log in end.detail
-
-
-def test_the_last_words_are_short() -> None:
-    assert len(describe_end({"ExitCode": 1}, "x" * 5_000_000).detail) < 1_200
 
 
 def test_lines_come_whole_or_not_at_all() -> None:
