@@ -25,7 +25,7 @@ from nav_eval.replay.model import Floor, Picture, Replay, ReplayEvent, ReplaySte
 from nav_eval_gateway import permissions
 from nav_eval_gateway.pages.context import Form, Visit, Visiting, make_path
 from nav_eval_gateway.responses import is_gzip_accepted
-from nav_eval_gateway.routes import evidence as episodes_api
+from nav_eval_gateway.routes import episodes as episodes_api
 from nav_eval_gateway.schemas.submissions import FilmAvailability
 from nav_eval_store import blob_keys
 from nav_eval_store.database import LARGEST_PAGE

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from nav_eval_gateway import permissions
 from nav_eval_gateway.pages.context import Form, Visit, Visiting, require_confirmation, validate_fields
 from nav_eval_gateway.permissions import SubmissionAccess
-from nav_eval_gateway.routes import evidence
+from nav_eval_gateway.routes import artifacts
 from nav_eval_gateway.routes import submissions as submissions_api
 from nav_eval_gateway.schemas.base import Paging
 from nav_eval_gateway.schemas.competitions import PhaseAnswer, PhaseState
@@ -169,7 +169,7 @@ def _make_context(visit: Visit, submission_id: UUID) -> dict[str, Any]:
 
 def _list_artifacts(visit: Visit, submission_id: UUID) -> list[Any]:
     services = visit.services
-    page = evidence.list_artifacts(submission_id, visit.caller, services.database, services.blobs, Paging(limit=100))
+    page = artifacts.list_artifacts(submission_id, visit.caller, services.database, services.blobs, Paging(limit=100))
     return [item for item in page.items if not item.name.startswith("usage/")]
 
 

@@ -4,9 +4,10 @@ from fastapi import APIRouter
 
 from nav_eval_gateway.routes import (
     addresses,
+    artifacts,
     competitions,
+    episodes,
     events,
-    evidence,
     health,
     leaderboards,
     organisers,
@@ -27,7 +28,8 @@ API: tuple[APIRouter, ...] = (
     submissions.router,
     uploads.router,
     events.router,
-    evidence.router,
+    episodes.router,
+    artifacts.router,
     webhooks.router,
     leaderboards.comparison_router,
     competitions.export_router,

@@ -1,131 +1,30 @@
-"""What a submission left behind: episodes, replays, films, logs and files; as much of it as somebody may see."""
+"""What a submission left behind beside its episodes: logs and files; as much of it as somebody may see."""
 
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import quote
 from uuid import UUID
 
-import msgspec
 from fastapi import APIRouter, Header, Query
 from fastapi.responses import PlainTextResponse, Response, StreamingResponse
 
 from nav_eval.evaluation.aliases import EpisodeAliases
 from nav_eval_gateway import permissions, responses
-from nav_eval_gateway.dependencies import Blobs, Store, Submitter, Visitor, Workers
+from nav_eval_gateway.dependencies import Blobs, Store, Visitor
 from nav_eval_gateway.errors import describe_problems
 from nav_eval_gateway.permissions import SubmissionAccess
 from nav_eval_gateway.schemas.base import PageAnswer, Paged
-from nav_eval_gateway.schemas.submissions import ArtifactAnswer, EpisodeAnswer, FilmAnswer, FilmAvailability
+from nav_eval_gateway.schemas.submissions import ArtifactAnswer
 from nav_eval_store import blob_keys
 from nav_eval_store.blobs import BlobStore
-from nav_eval_store.competitions.visibility import Audience
-from nav_eval_store.database import Database, Session, decode_cursor, encode_cursor
+from nav_eval_store.database import Database, decode_cursor, encode_cursor
 from nav_eval_store.database import Page as StoredPage
 from nav_eval_store.errors import BadKey, NotAllowed, NotFound
-from nav_eval_store.models import EpisodeRow, Submission
-from nav_eval_store.submissions import films, queries
-from nav_eval_store.submissions.films import FilmState
-from nav_eval_store.work import dispatch
+from nav_eval_store.models import Submission
+from nav_eval_store.submissions import queries
 from nav_eval_store.work.jobs import EPISODE_SEED
-from nav_eval_store.work.queues import JobMessage
 
 router = APIRouter(tags=["evidence"])
-TEAM_REPLAY_FIELDS = (*queries.TEAM_EPISODE_FIELDS, "trajectory", "actions", "action_digest")
-"""What a team sees of the whole line of an episode: what its agent did, not what the test set knows."""
-
-
-@router.get("/submissions/{submission_id}/episodes", responses=describe_problems(401, 403, 404))
-def list_episodes(
-    submission_id: UUID,
-    caller: Visitor,
-    store: Store,
-    paged: Paged,
-    ended: Annotated[bool | None, Query(description="Only those that have a result, or have none.")] = None,
-) -> PageAnswer[EpisodeAnswer]:
-    """The episodes of a submission, in the order of the plan."""
-    with store.read() as session:
-        access = permissions.get_submission_showing(session, caller, submission_id, "episodes")
-        found = queries.list_episodes(session, access.submission, after=paged.cursor, limit=paged.limit, ended=ended)
-        return PageAnswer[EpisodeAnswer].of(found, lambda row: _make_answer(row, access))
-
-
-def _make_answer(row: EpisodeRow, access: SubmissionAccess) -> EpisodeAnswer:
-    has_replay = row.replay_key is not None and access.shows("replays")
-    return EpisodeAnswer(**queries.view_episode(row, access.audience), has_replay=has_replay)
-
-
-@router.get(
-    "/submissions/{submission_id}/episodes/{episode_id:path}/replay", responses=describe_problems(401, 403, 404)
-)
-def show_replay(submission_id: UUID, episode_id: str, caller: Visitor, store: Store, blobs: Blobs) -> dict[str, Any]:
-    """Every step of an episode: trajectory and actions. Organisers get the whole line of episodes.jsonl."""
-    with store.read() as session:
-        access = permissions.get_submission_showing(session, caller, submission_id, "replays")
-        key = queries.get_episode(session, access.submission, episode_id).replay_key
-    if key is None:
-        raise NotFound("This episode has no replay.")
-    line = msgspec.json.decode(blobs.get(key), type=dict[str, msgspec.Raw])
-    allowed = line if access.audience is Audience.ORGANISER else _filter_allowed(line, access)
-    return Response(msgspec.json.encode(allowed), media_type="application/json")  # type: ignore[return-value]
-
-
-def _filter_allowed(line: dict[str, msgspec.Raw], access: SubmissionAccess) -> dict[str, msgspec.Raw]:
-    hidden = {"metrics"} if not access.shows("episodes") else set()
-    if _is_answered(line):
-        hidden.add("trajectory")  # an agent that says where it is does not walk: this is where it truly was
-    return {key: line[key] for key in TEAM_REPLAY_FIELDS if key in line and key not in hidden}
-
-
-def _is_answered(line: dict[str, msgspec.Raw]) -> bool:
-    actions = msgspec.json.decode(line["actions"]) if "actions" in line else None
-    return any(isinstance(entry, dict) and entry.get("action") == "answer" for entry in actions or ())
-
-
-@router.get("/submissions/{submission_id}/episodes/{episode_id:path}/film", responses=describe_problems(401, 403, 404))
-def show_film(submission_id: UUID, episode_id: str, caller: Visitor, store: Store, blobs: Blobs) -> FilmAnswer:
-    """Whether there is a film of an episode, for those who may see its replay. Pages play it."""
-    with store.read() as session:
-        access = permissions.get_submission_showing(session, caller, submission_id, "replays")
-        asked = films.get_film_state(session, access.submission, episode_id)
-    return FilmAnswer(episode_id=episode_id, state=_find_film_state(blobs, submission_id, episode_id, asked))
-
-
-def _find_film_state(blobs: BlobStore, submission_id: UUID, episode_id: str, asked: FilmState) -> FilmAvailability:
-    if blobs.exists(blob_keys.make_film_key(submission_id, episode_id)):
-        return FilmAvailability.READY
-    return FilmAvailability.FAILED if asked is FilmState.ENDED else FilmAvailability(asked.value)
-
-
-@router.post(
-    "/submissions/{submission_id}/episodes/{episode_id:path}/film",
-    status_code=202,
-    responses=describe_problems(401, 403, 404, 409),
-)
-def ask_for_film(
-    submission_id: UUID, episode_id: str, caller: Submitter, store: Store, blobs: Blobs, workers: Workers
-) -> FilmAnswer:
-    """Have the film of an episode made, if you may see its replay. Twice is once; few wait at a time."""
-    answer = show_film(submission_id, episode_id, caller, store, blobs)
-    if answer.state not in (FilmAvailability.UNASKED, FilmAvailability.FAILED):
-        return answer
-
-    def ask(session: Session) -> tuple[FilmState, list[JobMessage]]:
-        found = permissions.get_submission_showing(session, caller, submission_id, "replays").submission
-        asked = films.request_film(session, found, episode_id, actor=caller.actor)
-        return asked, dispatch.dispatch_jobs(session)
-
-    asked, messages = store.run(ask)
-    workers.publish(messages)
-    return FilmAnswer(episode_id=episode_id, state=_find_film_state(blobs, submission_id, episode_id, asked))
-
-
-@router.get("/submissions/{submission_id}/episodes/{episode_id:path}", responses=describe_problems(401, 403, 404))
-def show_episode(submission_id: UUID, episode_id: str, caller: Visitor, store: Store) -> EpisodeAnswer:
-    """One episode."""
-    with store.read() as session:
-        access = permissions.get_submission_showing(session, caller, submission_id, "episodes")
-        return _make_answer(queries.get_episode(session, access.submission, episode_id), access)
-
 
 _CONTROL = {code: "\ufffd" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 """Characters that would play tricks on the terminal of whoever reads a log."""
