@@ -1,7 +1,7 @@
 """One model process, many episodes: what batching gains for a model whose cost is that of a batch (fixed + per item).
 
 The same SDK agent, the same evaluator's client and the same episodes, one at a time and sixteen at once, over every
-protocol that the evaluator dials. The model sleeps for its cost, as a GPU would be busy: the CPU is free meanwhile.
+protocol. The model sleeps for its cost, as a GPU would be busy: the CPU is free meanwhile.
 Decisions depend on the episode and the step alone, and must be equal.
 """
 
@@ -74,16 +74,17 @@ def measure(client: AgentClient, *, episodes: int, at_once: int) -> tuple[float,
 def run_protocol(protocol: str, folder: Path) -> dict[str, object]:
     script = folder / "agent.py"
     script.write_text(AGENT)
-    served = f"unix:{folder}/agent.sock" if protocol == "grpc" else f"127.0.0.1:{_find_port()}"
-    process = AgentProcess([sys.executable, str(script), served, protocol], environment={})
-    address = served if protocol == "grpc" else f"http://{served}"
-    try:
-        with connect(address, ClientSettings()) as client:
+    place = f"127.0.0.1:{_find_port()}"
+    address = {"grpc": f"unix:{folder}/agent.sock", "rest": f"http://{place}", "websocket": f"ws://{place}"}[protocol]
+    served = place if protocol == "rest" else address
+    with connect(address, ClientSettings()) as client:  # before the agent: over WebSocket it is the agent who dials
+        process = AgentProcess([sys.executable, str(script), served, protocol], environment={})
+        try:
             client.describe(TASK)
             alone, one = measure(client, episodes=ALONE, at_once=1)
             together, many = measure(client, episodes=AT_ONCE, at_once=AT_ONCE)
-    finally:
-        process.stop()
+        finally:
+            process.stop()
     equal = all(many[number] == actions for number, actions in one.items())
     return {
         f"{protocol}_episodes_per_hour_alone": round(alone),
@@ -102,7 +103,7 @@ def _find_port() -> int:
 
 def run() -> dict[str, object]:
     figures: dict[str, object] = {}
-    for protocol in ("grpc", "rest"):
+    for protocol in ("grpc", "rest", "websocket"):
         with tempfile.TemporaryDirectory() as folder:
             figures |= run_protocol(protocol, Path(folder))
     return figures

@@ -26,6 +26,7 @@ TARGETS = {
     "navigation.geodesic_microseconds": Target(20, at_least=False),
     "batching.grpc_batching_ratio": Target(6),
     "batching.rest_batching_ratio": Target(6),
+    "batching.websocket_batching_ratio": Target(6),
     **{
         f"rendering.{scene}_{mode}_{what}_ratio": target
         for scene, rgb, rgb_depth in (("small_house", 9, 8), ("150k", 9, 8), ("500k", 14, 14))

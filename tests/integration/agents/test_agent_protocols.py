@@ -17,7 +17,6 @@ from nav_eval.agents.failures import AgentFailure
 from nav_eval.agents.grpc_client import GrpcAgentClient
 from nav_eval.agents.grpc_sessions import StreamSession, UnarySession
 from nav_eval.agents.messages import ANSWER, ActionSpec, EpisodeEnd, Observation, TaskInterface
-from nav_eval.agents.process_client import ProcessAgentClient
 from nav_eval.records.geometry import Pose
 from nav_eval.sensors import TEXT, SensorSpec
 
@@ -214,15 +213,20 @@ serve(Batching, batch_window=0.2)
 """
 
 
-def test_concurrent_episodes_are_answered_in_batches(tmp_path: Path) -> None:
-    agent, log = tmp_path / "batching.py", tmp_path / "log"
-    agent.write_text(BATCHING)
-    with ProcessAgentClient(f"{sys.executable} {agent}", SETTINGS, log=log) as client:
+@pytest.mark.parametrize("protocol", ["grpc", "rest", "websocket"])
+def test_concurrent_episodes_are_answered_in_batches(protocol: str, spawn: Callable, tmp_path: Path) -> None:
+    place, log = f"127.0.0.1:{free_port()}", tmp_path / "largest"
+    code = BATCHING.replace(
+        'print("largest", self.largest, flush=True)', f"open({str(log)!r}, 'a').write(f'{{self.largest}} ')"
+    )
+    address = {"grpc": "grpc", "rest": "http", "websocket": "ws"}[protocol] + f"://{place}"
+    with connect(address, SETTINGS) as client:  # before the agent: over WebSocket it is the agent who dials
+        spawn(code, NAV_EVAL_ADDRESS=address if protocol == "websocket" else place, NAV_EVAL_PROTOCOL=protocol)
         assert client.describe(TASK).max_episodes == 4
         with ThreadPoolExecutor(4) as pool:
             done = list(pool.map(lambda seed: play(client, seed), range(4)))
     assert [len(actions) for actions in done] == [20] * 4
-    assert "largest 4" in log.read_text()
+    assert "4" in log.read_text().split()
 
 
 COUNTING = """
