@@ -76,7 +76,7 @@ def test_a_login_is_linked_from_the_account_page(lab: Server, open_page: Callabl
     page.get_by_role("button", name="Link a login with The Lab").click()
     sign_in_there(page, "mg-1906")
     page.wait_for_url(f"{lab.url}/account")
-    expect(page.get_by_role("status")).to_contain_text("The login is linked")
+    expect(page.get_by_role("status")).to_contain_text("The login is now linked")
     expect(page.locator("section", has=page.get_by_role("heading", name="Other ways to log in"))).to_contain_text(
         "mg-1906"
     )

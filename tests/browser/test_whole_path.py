@@ -30,9 +30,9 @@ def register(page: Page, world: World, name: str) -> None:
 
 def found_team(page: Page, world: World, name: str) -> None:
     page.goto(f"{world.url}/competitions/cup/submit")
-    expect(page.get_by_role("alert")).to_contain_text("Found or join a team first")
-    page.get_by_label("Name of the team").fill(name)
-    page.get_by_role("button", name="Found a team").click()
+    expect(page.get_by_role("alert")).to_contain_text("Create or join a team first")
+    page.get_by_label("Team name").fill(name)
+    page.get_by_role("button", name="Create a team").click()
     expect(page.get_by_role("heading", name=name)).to_be_visible()
 
 
@@ -67,7 +67,7 @@ def test_from_registering_to_logging_out(
 
     page.evaluate("window.same = true")
     site.prepare(submission)
-    expect(page.locator("#live-state .chip")).to_have_text("waiting")
+    expect(page.locator("#live-state .chip")).to_have_text("queued")
     lease = challenge.claim_of(submission)
     metrics = outcome(0.9, random.Random(3))
     with site.database.begin() as session:
@@ -103,7 +103,7 @@ def test_from_registering_to_logging_out(
     page.screenshot(path=pictures / "path_5_replay.png")
 
     page.get_by_role("button", name="Log out").click()
-    expect(page.get_by_role("status")).to_contain_text("You are logged out")
+    expect(page.get_by_role("status")).to_contain_text("You have logged out")
     page.goto(f"{world.url}/account")
     assert page.url == f"{world.url}/login?next=%2Faccount"
 
@@ -169,7 +169,7 @@ def test_a_film_is_made_on_request(window: Callable[..., Window], world: World, 
     page = window().log_in("ada")  # of another team: replays of this phase are for everybody
     page.goto(f"{address}#step=7")
     page.get_by_role("button", name="Make the film").click()
-    expect(page.locator(".film")).to_contain_text("waits for a free worker")
+    expect(page.locator(".film")).to_contain_text("waiting for a free worker")
     page.screenshot(path=pictures / "film_asked_desktop.png", full_page=True)
     lease = site.challenge.claim(JobKind.FILM)
     assert lease.submission_id == world.hostile
@@ -187,7 +187,7 @@ def test_a_refusal_is_told_in_chinese(window: Callable[..., Window], world: Worl
     page.get_by_label("邮箱").fill("other@example.org")
     page.locator("input[name=password]").fill("a long pass phrase")
     page.get_by_role("button").last.click()
-    expect(page.get_by_role("alert")).to_contain_text("用户名 'ada' 或邮箱已被使用")
+    expect(page.get_by_role("alert")).to_contain_text("用户名 'ada' 已被使用")
     opened.complaints = [said for said in opened.complaints if "422" not in said]  # the status of the page itself
 
 

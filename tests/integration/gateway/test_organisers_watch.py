@@ -116,7 +116,7 @@ def test_organisers_see_who_makes_us_fail_and_the_cap_holds_for_each_team(watch:
     refused = watch.api.get("/competitions/cup/audit", params={"action": "quota.refund_refused"}).json()["items"]
     assert [line["details"]["cap"] for line in refused] == [CAP, CAP]
     shown = watch.console()
-    assert "Slots given back" in shown
+    assert "Refunded submissions" in shown
     assert re.search(rf"{greedy} dev {quota.OUR_FAILURE} {CAP} {CAP}", shown)
     assert captain.get("/competitions/cup/refunds").status_code == 403
 
@@ -135,7 +135,7 @@ def test_a_held_run_reaches_no_board_until_the_organiser_lets_it(watch: Watch) -
         assert name not in watch.board(client)
     page = httpx.get(f"{watch.server.url}/competitions/cup/dev/board", headers={"Accept": "text/html"})
     assert (page.status_code, name in page.text) == (200, False)
-    assert f"{name} held back" in watch.console("/competitions/cup/dev/board")
+    assert f"{name} held for review" in watch.console("/competitions/cup/dev/board")
     mine = captain.get(f"/submissions/{submission}").json()
     assert mine["status"] == "completed"
     assert SECRET not in json.dumps(mine)  # what differs is of the test set
@@ -212,7 +212,7 @@ def test_webhooks_in_the_console_from_the_secret_to_what_arrived(
     settings = DeliverySettings(allow_private=True)
     sender.deliver(watch.server.database, settings)
     assert [message["kind"] for message in got] == ["webhook.test"]
-    assert "arrived" in watch.console(page)
+    assert "delivered" in watch.console(page)
     _, team, captain = watch.team()
     submission = watch.cup.start(team)
     captain.post(f"/submissions/{submission}/cancel").raise_for_status()

@@ -149,7 +149,7 @@ def test_guessing_passwords_is_slowed_down(tmp_path: Any) -> None:
     assert answers[0].status_code == 401
     assert answers[-1].status_code == 429
     assert int(answers[-1].headers["retry-after"]) > 0
-    assert "<h1>Too often</h1>" in answers[-1].text
+    assert "<h1>Too many requests</h1>" in answers[-1].text
     assert answers[-1].headers["x-frame-options"] == "DENY"
 
 
@@ -352,7 +352,7 @@ def test_a_bug_of_ours_is_a_page_that_says_nothing(surf: Surf, monkeypatch: pyte
     monkeypatch.setattr("nav_eval_store.competitions.configuration.list_competitions", broken)
     answer = surf.get("/")
     assert answer.status_code == 500
-    assert "<h1>Our mistake</h1>" in answer.text
+    assert "<h1>Something went wrong</h1>" in answer.text
     assert "secret detail" not in answer.text
     assert "script-src 'self'" in answer.headers["content-security-policy"]
 
