@@ -133,6 +133,7 @@ export function offerUpload() {
     }
   };
   part("file").addEventListener("change", () => choose(part("file").files[0]));
+  if (part("file").files.length) choose(part("file").files[0]); // chosen before this script came
   part("start").addEventListener("click", run);
   part("pause").addEventListener("click", () => {
     if (upload.paused) run();
