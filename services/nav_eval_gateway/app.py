@@ -5,6 +5,8 @@ from contextlib import asynccontextmanager
 
 import anyio.to_thread
 from fastapi import APIRouter, FastAPI
+from starlette.routing import Match
+from starlette.types import Scope
 
 import nav_eval
 from nav_eval_gateway import errors, openapi, pages, routes
@@ -56,7 +58,7 @@ def create_app(settings: GatewaySettings, *, clock: Clock | None = None) -> Fast
     app.state.readiness = KeptChecks()
     _add_middlewares(app, settings)
     errors.install(app)
-    api = APIRouter(prefix=PREFIX, responses=errors.describe_problems(*errors.COMMON))
+    api = ApiRouter(prefix=PREFIX, responses=errors.describe_problems(*errors.COMMON))
     for router in routes.API:
         api.include_router(router)
     app.include_router(api)
@@ -65,6 +67,13 @@ def create_app(settings: GatewaySettings, *, clock: Clock | None = None) -> Fast
     pages.install(app, settings)
     openapi.install(app)
     return app
+
+
+class ApiRouter(APIRouter):
+    """Is asked about its own paths only: looking through its routes is a quarter of what a small answer costs."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        return super().matches(scope) if scope["path"].startswith(PREFIX) else (Match.NONE, {})
 
 
 def _add_middlewares(app: FastAPI, settings: GatewaySettings) -> None:

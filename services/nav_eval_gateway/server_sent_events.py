@@ -48,6 +48,8 @@ PAGE = 200
 READS_AT_ONCE = 2
 TURNS = 25
 """Subscribers that read and write at the same time; others who use the gateway go in between."""
+BREATH_SECONDS = 0.005
+"""Between two turns: a thousand subscribers hear of an event within a quarter of a second."""
 
 
 class ServerSentEvent(NamedTuple):
@@ -233,9 +235,16 @@ class EventBroadcaster:
             found = await self._try(self._new) or ()
             for event in found:
                 self._last_id = event.id
-            for subscription in list(self._subscriptions) if found else ():
-                if any(subscription.matches(event) for event in found):
-                    subscription.notify()
+            if found:
+                await self._notify(found)
+
+    async def _notify(self, found: Sequence[OutboxEvent]) -> None:
+        """A few at a time: those who wake up all at once would stand before everybody else."""
+        for number, subscription in enumerate(list(self._subscriptions)):
+            if any(subscription.matches(event) for event in found):
+                subscription.notify()
+            if number % TURNS == TURNS - 1:
+                await asyncio.sleep(BREATH_SECONDS)
 
     def _notify_all(self) -> None:
         for subscription in self._subscriptions:
