@@ -45,7 +45,8 @@ from nav_eval.agents.json_messages import (
     get_codec_of_subprotocol,
 )
 from nav_eval.agents.messages import Action, AgentDescription, EpisodeEnd, Observation, TaskInterface, shorten
-from nav_eval.agents.websocket_connection import INBOX, AgentConnection, Heartbeat, Introduction
+from nav_eval.agents.websocket_connection import INBOX, AgentConnection, Heartbeat
+from nav_eval.agents.websocket_handshake import Introduction, make_refusal, make_welcome
 from nav_eval.dataset.episode import PublicEpisode
 from nav_eval.records.results import Cause
 
@@ -212,23 +213,14 @@ class WebSocketAgentClient(AgentClient):
                 codec=codec,
                 heartbeat=heartbeat,
             )
-            connection.send(
-                {
-                    "type": "connected",
-                    "session_id": connection.session_id,
-                    "protocol_version": "1.0",
-                    "heartbeat_interval": self.settings.heartbeat_interval,
-                    "heartbeat_timeout": self.settings.heartbeat_timeout,
-                }
-            )
+            connection.send(make_welcome(connection.session_id, self.settings))
             return connection
         except AgentFailure as failure:
             with self._changed:
                 self._refused = failure  # whoever waits for an agent hears why this one was sent away
                 self._changed.notify_all()
-            message = {"type": "error", "code": failure.cause.value, "message": str(failure)}
             with suppress(ConnectionClosed, OSError):
-                websocket.send(codec.encode(message), text=codec is JSON)
+                websocket.send(codec.encode(make_refusal(failure)), text=codec is JSON)
         except (ConnectionClosed, TimeoutError, OSError):
             pass  # whoever it was, it never said a word
         return None

@@ -11,15 +11,14 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Literal
 
-import msgspec
 from websockets.exceptions import ConnectionClosed, ConnectionClosedError
 from websockets.sync.server import ServerConnection
 
 from nav_eval.agents.failures import AgentFailure, ConnectionLost, ProtocolError
-from nav_eval.agents.json_messages import Codec, DescriptionDocument, Document, decode_description, decode_frame
-from nav_eval.agents.messages import AgentDescription, check_versions, shorten
+from nav_eval.agents.json_messages import Codec, Document, decode_frame
+from nav_eval.agents.messages import shorten
+from nav_eval.agents.websocket_handshake import Introduction
 
 
 class Heartbeat:
@@ -52,32 +51,6 @@ class Heartbeat:
 
 TOO_LARGE = 1009  #: the close code for a message over the limit
 INBOX = 16  #: messages that may wait; an agent that sends more does not listen
-
-
-class Connect(msgspec.Struct, kw_only=True):
-    """What the agent says first. The rest of the message is its description."""
-
-    type: Literal["connect"]
-    agent_id: str = "agent"
-    protocol_version: str | int = "1.0"
-    session_id: str | None = None  #: the episode to go on with, after a broken connection
-    first_action: Literal["get_action", "episode_ready"] = "get_action"
-    keep_alive: bool = False  #: further episodes over the same connection
-
-
-class Introduction:
-    """A checked `connect`."""
-
-    def __init__(self, document: object) -> None:
-        try:
-            self.connect = msgspec.convert(document, Connect)
-        except msgspec.ValidationError as error:
-            raise ProtocolError(f"The first message must be a `connect`: {error}.") from None
-        check_versions((_parse_major(self.connect.protocol_version),))
-        name = {"name": self.connect.agent_id}
-        said = document if isinstance(document, dict) else {}
-        result: tuple[AgentDescription, DescriptionDocument] = decode_description(name | said)
-        self.description, self.document = result
 
 
 class AgentConnection:
@@ -169,10 +142,3 @@ def _to_failure(error: Exception) -> AgentFailure:
     if isinstance(error, ConnectionClosed) and error.sent is not None and error.sent.code == TOO_LARGE:
         return ProtocolError(f"The agent's message is too large: {error.sent.reason}.")
     return ConnectionLost(f"The connection to the agent broke: {error!r:.200}")
-
-
-def _parse_major(version: str | int) -> int:
-    try:
-        return int(str(version).split(".")[0])
-    except ValueError:
-        raise ProtocolError(f"protocol_version is {version!r:.40}; it must be like '1.0'.") from None

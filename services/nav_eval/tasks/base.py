@@ -44,6 +44,10 @@ class TaskRules:
     scoring: ScoringOptions = field(default_factory=ScoringOptions)  #: long-horizon tasks only
     questions: int = 0  #: to the informant, per episode
 
+    def is_last_step(self, steps: int) -> bool:
+        """Whether so many actions are all that an episode may have."""
+        return steps >= self.max_steps
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TaskStage:

@@ -101,8 +101,7 @@ class _LongHorizonProgress(Progress):
             leg.success, leg.navigation_error = close, distance
             self._stage += 1
             self._begin_next()
-        if not self.over and self.steps >= self._rules.max_steps:
-            self.over = True
+        self.over = self.over or self._rules.is_last_step(self.steps)
         last = self._stage == len(self._legs)
         self._general.update(
             Step(

@@ -49,7 +49,7 @@ class PointNavTask(NavigationTask):
 class _NavigationProgress(Progress):
     def __init__(self, episode: Episode, field: DistanceField, rules: TaskRules) -> None:
         self._field = field
-        self._max_steps = rules.max_steps
+        self._rules = rules
         self._stopped = False
         self._suite = MetricSuite(rules.metrics, parameters=rules.metric_parameters)
         distance = field.distance(episode.start_position)
@@ -80,7 +80,7 @@ class _NavigationProgress(Progress):
                 seconds=moved.seconds,
             )
         )
-        self.over = self._stopped or self.steps >= self._max_steps
+        self.over = self._stopped or self._rules.is_last_step(self.steps)
 
     def result(self) -> TaskResult:
         return TaskResult(metrics=self._suite.values(aborted=self.aborted), steps=self.steps, stopped=self._stopped)

@@ -112,7 +112,7 @@ class _WalkedAnswerProgress(Progress):
         self._suite.update(
             Step(position=position, distance_to_goal=distance, stopped=stopped, collided=collided, seconds=seconds)
         )
-        self.over = stopped or self.steps >= self._rules.max_steps
+        self.over = stopped or self._rules.is_last_step(self.steps)
 
     def result(self) -> TaskResult:
         known = {**self._suite.values(aborted=self.aborted), EXACT_MATCH: float(self._match)}

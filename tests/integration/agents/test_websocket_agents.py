@@ -306,7 +306,8 @@ FAULTS: list[tuple[str, Talk, Cause, str]] = [
 
 @pytest.mark.parametrize(("name", "talk", "cause", "words"), FAULTS, ids=[name for name, *_ in FAULTS])
 def test_a_fault_over_websocket_has_a_name_in_time(name: str, talk: Talk, cause: Cause, words: str) -> None:
-    with evaluator(talk) as client:
+    patient = replace(SETTINGS, connect_timeout=60.0, action_timeout=60.0, reset_timeout=60.0)
+    with evaluator(talk, settings=SETTINGS if cause is Cause.AGENT_TIMEOUT else patient) as client:
         client.describe(TASK)
         started = time.monotonic()
         with pytest.raises(AgentFailure) as caught:
