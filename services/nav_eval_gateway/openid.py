@@ -35,6 +35,8 @@ LOGIN_SECONDS = 600
 """From the button to the answer."""
 METADATA_SECONDS = 3600
 """How long we remember what a provider says of itself."""
+AWAY_SECONDS = 5
+"""A provider that did not answer is not asked again for so long: who waits for it would wait for all before them."""
 LEEWAY = 60
 """Seconds that clocks may differ."""
 SECONDS = 10.0
@@ -66,6 +68,7 @@ class OpenIdProvider:
         self._lock = Lock()
         self._metadata: tuple[float, dict[str, Any]] | None = None
         self._keys: tuple[float, KeySet] | None = None
+        self._away_until = 0.0
         self._asking = ConcurrencyLimit(inside=4, waiting=8)  # a provider that is slow does not hold all threads
 
     def make_login_url(self, attempt: LoginAttempt, redirect_uri: str) -> str:
@@ -164,13 +167,21 @@ class OpenIdProvider:
         """What the provider says of itself; kept for an hour."""
         with self._lock:
             if self._metadata is None or self._metadata[0] < self._clock():
-                url = f"{self.settings.issuer.rstrip('/')}/.well-known/openid-configuration"
-                found = _fetch_json(url)
-                addresses = [found.get(key) for key in ("authorization_endpoint", "token_endpoint", "jwks_uri")]
-                if found.get("issuer") != self.settings.issuer or not all(is_safe(address) for address in addresses):
+                if self._clock() < self._away_until:
                     raise _make_refusal()
-                self._metadata = (self._clock() + METADATA_SECONDS, found)
+                try:
+                    self._metadata = (self._clock() + METADATA_SECONDS, self._fetch_metadata())
+                except Unavailable:
+                    self._away_until = self._clock() + AWAY_SECONDS
+                    raise
             return self._metadata[1]
+
+    def _fetch_metadata(self) -> dict[str, Any]:
+        found = _fetch_json(f"{self.settings.issuer.rstrip('/')}/.well-known/openid-configuration")
+        addresses = [found.get(key) for key in ("authorization_endpoint", "token_endpoint", "jwks_uri")]
+        if found.get("issuer") != self.settings.issuer or not all(is_safe(address) for address in addresses):
+            raise _make_refusal()
+        return found
 
     def _get_keys(self, *, fresh: bool = False) -> KeySet:
         address = self._get_metadata()["jwks_uri"]

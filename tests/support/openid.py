@@ -91,6 +91,7 @@ class HostileProvider:
     metadata: dict[str, Any] = field(default_factory=dict)
     userinfo: dict[str, Any] = field(default_factory=dict)
     asked: list[dict[str, str]] = field(default_factory=list)  #: what the token endpoint was sent
+    looked_at: int = 0  #: how often somebody asked what it is
     nonce: str = ""  #: of the login that is under way
 
     def make_id_token(self) -> str:
@@ -104,6 +105,7 @@ class HostileProvider:
 
     def answer(self, path: str, body: str) -> dict[str, Any]:
         if path.endswith("openid-configuration"):
+            self.looked_at += 1
             names = ("authorization_endpoint", "token_endpoint", "userinfo_endpoint", "end_session_endpoint")
             usual = {
                 "issuer": self.url,

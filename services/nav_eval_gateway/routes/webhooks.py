@@ -140,15 +140,17 @@ async def _create(
 
 
 def _refuse_foreign_mail(session: Session, owner: Owner, caller: SignedIn, url: str) -> None:
-    """We write to those who registered the address, and to nobody else."""
+    """We write to those who have proved that the address is theirs, and to nobody else."""
     address = unquote(url.removeprefix("mailto:")).lower()
     if "?" in url or not address.isprintable():
         raise StoreError("Write only the address after mailto:.")
-    known = {caller.user.email}
-    if isinstance(owner, Team):
-        known |= {member.user.email for member in teams.list_members(session, owner)}
-    if address not in known - {None}:
-        raise NotAllowed("E-mail goes only to the registered address of yourself or of a member of the team.")
+    members = teams.list_members(session, owner) if isinstance(owner, Team) else ()
+    people = [caller.user, *(member.user for member in members)]
+    if address not in {person.email for person in people if person.email_verified}:
+        raise NotAllowed(
+            "E-mail goes only to a verified address of yourself or of a member of the team; "
+            "verify yours on your account page."
+        )
 
 
 def _try(session: Session, owner: Owner, webhook_id: UUID, caller: SignedIn) -> DeliveryAnswer:

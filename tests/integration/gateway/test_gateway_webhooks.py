@@ -7,7 +7,8 @@ import httpx
 import pytest
 
 from nav_eval_store.notifications import sender
-from support.challenge import Challenge
+from nav_eval_store.people import accounts, addresses
+from support.challenge import TEST, Challenge
 from support.gateway import Server
 from support.paths import ROOT
 
@@ -61,9 +62,13 @@ def test_addresses_that_are_refused(captain: httpx.Client, url: str, status: int
     assert captain.post(hooks(captain), json={"url": url}).status_code == status
 
 
-def test_mail_goes_to_registered_addresses_only(captain: httpx.Client) -> None:
-    me = captain.get("/me").json()["email"]
-    assert captain.post(hooks(captain), json={"url": f"mailto:{me}"}).status_code == 201
+def test_mail_goes_to_verified_addresses_only(gateway: Server, captain: httpx.Client) -> None:
+    """Anybody can register somebody else's address."""
+    me = captain.get("/me").json()
+    assert captain.post(hooks(captain), json={"url": f"mailto:{me['email']}"}).status_code == 403
+    with gateway.database.begin() as session:
+        addresses.vouch_for(session, accounts.get_user(session, me["name"]), actor=TEST, reason="test")
+    assert captain.post(hooks(captain), json={"url": f"mailto:{me['email']}"}).status_code == 201
 
 
 def test_members_do_not_add_webhooks(gateway: Server, captain: httpx.Client) -> None:

@@ -323,7 +323,10 @@ def test_the_code_is_bound_to_the_login_by_its_verifier(liar: HostileProvider, t
         assert base64.urlsafe_b64encode(digest).decode().rstrip("=") == challenge
 
 
-def test_a_provider_that_calls_itself_otherwise_is_not_believed(liar: HostileProvider, tmp_path: Path) -> None:
+def test_a_provider_that_calls_itself_otherwise_is_not_believed(
+    liar: HostileProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nav_eval_gateway.openid.AWAY_SECONDS", 0)
     liar.metadata = {"issuer": "https://evil.example"}
     with against(liar, tmp_path) as server:
         answer = Browser(server.url).http.get("/login/openid")
@@ -419,6 +422,18 @@ def test_such_logins_have_the_limit_of_logins(liar: HostileProvider, tmp_path: P
         answers = [Browser(server.url).http.get("/login/openid").status_code for _ in range(8)]
         assert answers[0] == 303
         assert 429 in answers
+
+
+def test_a_provider_that_is_away_is_not_asked_by_everybody(
+    liar: HostileProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may take ten seconds not to answer; who comes next does not wait for that again."""
+    monkeypatch.setattr("nav_eval_gateway.openid.AWAY_SECONDS", 600)
+    liar.metadata = {"issuer": "https://evil.example"}
+    with against(liar, tmp_path) as server:
+        assert [Browser(server.url).http.get("/login/openid").status_code for _ in range(4)] == [503] * 4
+        assert liar.looked_at == 1
+        assert Browser(server.url).http.get("/login").status_code == 200  # by password as ever
 
 
 def test_settings_that_cannot_work_are_named() -> None:

@@ -11,6 +11,8 @@ from nav_eval_store.encryption import Keyring
 from nav_eval_store.errors import Conflict, DangerousChange, NotFound, SchemaOutdated
 from nav_eval_store.people import accounts
 from nav_eval_store.settings import StoreSettings
+from nav_eval_store.submissions import creation
+from support.challenge import TEST, Challenge
 from support.paths import ROOT
 
 pytestmark = pytest.mark.integration
@@ -136,4 +138,24 @@ def test_an_address_is_confirmed_where_no_mail_is_sent() -> None:
     database = StoreSettings.from_environment().open_database()
     with database.read() as session:
         assert accounts.get_user(session, "ada").email_verified
+    database.dispose()
+
+
+@pytest.mark.usefixtures("home")
+def test_the_shell_says_who_holds_how_much_and_tidies_up() -> None:
+    run(admin, "migrate")
+    settings = StoreSettings.from_environment()
+    database, blobs = settings.open_database(), settings.open_blobs()
+    cup = Challenge(database)
+    team = cup.team("Ants")
+    cancelled = cup.submit(team)
+    for submission in (cancelled, cup.submit(team)):
+        blobs.put(str(cup.get(submission).image_key), b"x" * 4321)
+    cup.do(lambda session: creation.cancel_open_submission(session, cancelled, actor=TEST, reason="enough"))
+    blobs.put("images/" + "f" * 64, b"y" * 17)  # nobody's
+    shown = run(admin, "disk")
+    assert re.search(r"Ants\s+cup\s+8,642", shown), shown
+    assert re.search(r"\(nobody\)\s+17", shown), shown
+    assert "8,659 bytes; free:" in shown
+    assert "0 rows and 0 blobs" in run(admin, "disk", "--tidy")  # too young: somebody may be about to name them
     database.dispose()

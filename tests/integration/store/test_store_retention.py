@@ -10,9 +10,9 @@ import pytest
 from nav_eval_store import blob_keys, retention
 from nav_eval_store.blobs import BlobStore
 from nav_eval_store.errors import OperatorError, UploadTooLarge
-from nav_eval_store.models import AuditEvent, Delivery, OutboxEvent, Team, Token
+from nav_eval_store.models import AuditEvent, Delivery, OutboxEvent, Proof, Team, Token
 from nav_eval_store.notifications import webhooks
-from nav_eval_store.people import accounts
+from nav_eval_store.people import accounts, addresses, identities
 from nav_eval_store.retention import RetentionPolicy
 from nav_eval_store.submissions import creation
 from nav_eval_store.uploads import records
@@ -132,6 +132,8 @@ def test_rows_end(cup: Challenge, blobs: BlobStore, clock) -> None:
         ada = user(session, "ada")
         for lifetime in (timedelta(days=1), None):
             accounts.issue_token(session, ada, "x", actor=TEST, lifetime=lifetime)
+        addresses.ask_for_proof(session, ada, "ada@example.org", actor=TEST)
+        identities.use_answer(session, ada, state="s", lifetime=timedelta(minutes=10))
     team = cup.team("Ants")
     with cup.database.begin() as session:
         hook = webhooks.add_webhook(session, session.get_one(Team, team), "https://example.org", actor=TEST)
@@ -142,6 +144,7 @@ def test_rows_end(cup: Challenge, blobs: BlobStore, clock) -> None:
     with cup.database.read() as session:
         assert [token.expires_at for token in session.query(Token).filter_by(user_id=ada.id)] == [None]
         assert [delivery.id for delivery in session.query(Delivery)] == [waiting.id]
+        assert session.query(Proof).count() == 0
         assert session.query(OutboxEvent).count() == 0
         assert session.query(AuditEvent).count() > 0
     clock.advance(days=2000)

@@ -27,11 +27,17 @@ from nav_eval.records.results import Cause, EpisodeResult, EpisodeStatus
 from nav_eval.simulator.base import Simulator, SimulatorSetup, open_simulator
 from nav_eval.tasks.base import build_task
 
-TASKS = ("demo_vln", "demo_lh_vln", "demo_objectnav", "demo_localization")
+TASKS = (
+    *("demo_vln", "demo_lh_vln", "demo_objectnav", "demo_localization", "demo_imagenav", "demo_eqa"),
+    *("demo_vln_goals", "demo_vln_ask", "pointnav_gibson_val", "sqa3d_qa_val"),
+)
 NUMBERS = st.one_of(
     st.floats(), st.sampled_from([1e-200, 1e-320, -0.0, 1e308, 1e-12, 1.0, 0.0]), st.integers(-(2**70), 2**70)
 )
-TEXTS = st.one_of(st.sampled_from(["stop", "move_forward", "answer", "turn_left"]), st.text(max_size=20))
+NAMES = ("stop", "move_forward", "answer", "turn_left", "waypoint", "pixel_goal", "trajectory", "teleport", "ask")
+ARGUMENTS = ("x", "y", "z", "distance", "bearing", "heading", "u", "v")
+TEXTS = st.one_of(st.sampled_from(NAMES), st.text(max_size=20))
+WORDS = st.one_of(st.sampled_from(ARGUMENTS), st.text(max_size=20))
 POSES = st.lists(
     st.fixed_dictionaries(
         {"position": st.lists(NUMBERS, max_size=4), "rotation": st.lists(NUMBERS, min_size=3, max_size=5)}
@@ -39,7 +45,12 @@ POSES = st.lists(
     max_size=5,
 )
 ACTIONS = st.fixed_dictionaries(
-    {"action": TEXTS}, optional={"action_args": st.dictionaries(TEXTS, NUMBERS, max_size=3), "poses": POSES}
+    {"action": TEXTS},
+    optional={
+        "action_args": st.dictionaries(WORDS, st.one_of(NUMBERS, TEXTS), max_size=4),
+        "poses": POSES,
+        "text": st.one_of(TEXTS, NUMBERS),
+    },
 )
 REPLIES = st.one_of(ACTIONS, st.fixed_dictionaries({"actions": st.lists(ACTIONS, max_size=3)}))
 
@@ -84,7 +95,10 @@ class Arena:
 
     def __init__(self, benchmark: BenchmarkConfig, simulator: Simulator) -> None:
         self._benchmark, self._simulator = benchmark, simulator
-        self._episode = next(iter(load_episodes(benchmark)))
+        episode = next(iter(load_episodes(benchmark)))
+        asked = {"question": "How many chairs?", "answers": ["two"]}
+        private = msgspec.structs.replace(episode.private, info={**episode.private.info, **asked})
+        self._episode = msgspec.structs.replace(episode, private=private)
 
     def play(self, decode: Callable[[], Sequence[Action]]) -> EpisodeResult:
         client = RepliesWith(decode)
@@ -100,7 +114,9 @@ def arenas(room_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     place = [f"dataset.data_path={room_data / 'val.json.gz'}", f"dataset.scene_path={room_data}"]
     made, opened = {}, []
     for name in TASKS:
-        benchmark = load_benchmark(name, overrides=[*place, "evaluation.max_steps=4"], environ={})
+        benchmark = load_benchmark(
+            name, overrides=[*place, "dataset.format=nav_eval", "evaluation.max_steps=4"], environ={}
+        )
         cache = tmp_path_factory.mktemp("cache")
         simulator = open_simulator(SimulatorSetup(benchmark=benchmark, cache=cache, pictures=False))
         opened.append(simulator)
@@ -108,6 +124,13 @@ def arenas(room_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     yield made
     for simulator in opened:
         simulator.close()
+
+
+def test_no_task_is_left_out() -> None:
+    from nav_eval.config import load_benchmark
+    from nav_eval.tasks import TASKS as REGISTERED
+
+    assert {load_benchmark(name, environ={}).task.type for name in TASKS} == set(REGISTERED)
 
 
 def judge(result: EpisodeResult) -> None:
