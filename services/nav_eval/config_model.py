@@ -9,7 +9,6 @@ registries keeps the two lists equal. Plug-ins add theirs through entry points, 
 importing the plug-in.
 """
 
-import difflib
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -31,6 +30,8 @@ from pydantic import (
     model_validator,
 )
 from pydantic_core import PydanticCustomError
+
+from nav_eval.suggestions import suggest_close_match, suggest_known
 
 MAX_SEED = 2**63 - 1
 
@@ -129,18 +130,6 @@ def read_field_docs(model: type[BaseModel]) -> Mapping[str, str]:
                     case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(words))):
                         found[name] = inspect.cleandoc(words)
     return {name: text for name, text in found.items() if name in model.model_fields}
-
-
-def suggest_close_match(wrong: str, known: Iterable[str]) -> str:
-    """` Did you mean 'x'?`, or nothing."""
-    close = difflib.get_close_matches(wrong, list(known), n=1)
-    return f" Did you mean {close[0]!r}?" if close else ""
-
-
-def suggest_known(wrong: str, known: Iterable[str]) -> str:
-    """The nearest name that exists, or all of them when none is near."""
-    known = sorted(known)
-    return suggest_close_match(wrong, known) or f" Known: {', '.join(known) or 'none'}."
 
 
 def make_unknown_key_error(key: str, *, allowed: Iterable[str]) -> PydanticCustomError:

@@ -5,13 +5,13 @@ name is looked up, and a plug-in is imported when its own name is asked for: a b
 not touched by it.
 """
 
-import difflib
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from nav_eval.errors import NameTaken, UnknownName
+from nav_eval.suggestions import suggest_close_match
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, EntryPoints
@@ -70,16 +70,8 @@ class Registry(Generic[T]):
         return self._plugins
 
     def _refusal(self, name: str) -> str:
-        close = find_close_name(name, self.names())
-        hint = f" Did you mean {close!r}?" if close else ""
+        hint = suggest_close_match(name, self.names())
         return f"There is no {self.kind} {name!r}.{hint} Known: {', '.join(self.names())}."
-
-
-def find_close_name(name: str, known: Iterable[str]) -> str | None:
-    """The known name that somebody may have meant, whatever its case."""
-    spelled = {each.casefold(): each for each in known}
-    close = difflib.get_close_matches(name.casefold(), spelled, n=1)
-    return spelled[close[0]] if close else None
 
 
 @lru_cache(maxsize=1)

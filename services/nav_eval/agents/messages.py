@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from nav_eval.agents.failures import ProtocolError, limit_text
 from nav_eval.records.geometry import Pose
-from nav_eval.registry import find_close_name
 from nav_eval.sensors import SensorSpec
+from nav_eval.suggestions import suggest_close_match
 
 DTYPES = frozenset(
     ["bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64"]
@@ -132,18 +132,13 @@ class AgentDescription:
         if unknown:
             raise ProtocolError(
                 f"Describe asks for the sensor {shorten(unknown[0])!r}, which this task does not have."
-                f"{_suggest_name(unknown[0][:100], task.sensors)} It has: {', '.join(sorted(task.sensors))}. "
+                f"{suggest_close_match(unknown[0][:100], task.sensors)} It has: {', '.join(sorted(task.sensors))}. "
                 "Ask for one of these, or leave the sensors out to get all; a benchmark offers more in task.sensors."
             )
         return task.only(frozenset(self.sensors)) if self.sensors else task
 
     def encodings(self, sensor: str) -> tuple[Encoding, ...]:
         return self.sensors.get(sensor) or (Encoding.RAW,)
-
-
-def _suggest_name(name: str, known: Iterable[str]) -> str:
-    close = find_close_name(name, known)
-    return f" Did you mean {close!r}?" if close else ""
 
 
 def check_versions(spoken: "tuple[int, ...]") -> None:
@@ -304,6 +299,6 @@ def _check_arguments(action: Action, bounds: Mapping[str, tuple[float, float]]) 
 
 
 def _explain_unknown_action(name: str, known: Iterable[str]) -> str:
-    hint = _suggest_name(name[:100], known)
+    hint = suggest_close_match(name[:100], known)
     number = " Actions are names, not numbers." if name.lstrip("-").isdecimal() else ""
     return f"The task has no action {shorten(name)!r}.{number}{hint} It has: {', '.join(sorted(known))}."

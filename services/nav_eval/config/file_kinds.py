@@ -16,8 +16,8 @@ from nav_eval.config.schema import (
     SimulatorConfig,
     TaskConfig,
 )
-from nav_eval.config_model import suggest_close_match
 from nav_eval.errors import ConfigError
+from nav_eval.suggestions import suggest_close_match
 
 
 class ObjectsConfig(ConfigModel):

@@ -22,8 +22,9 @@ from nav_eval.config.layers import (
 )
 from nav_eval.config.schema import BenchmarkConfig, DatasetConfig, DRConfig, OutputConfig, RobotConfig
 from nav_eval.config.yaml_reader import read_yaml
-from nav_eval.config_model import ConfigModel, suggest_known
+from nav_eval.config_model import ConfigModel
 from nav_eval.errors import ConfigError
+from nav_eval.suggestions import suggest_known
 
 SUFFIXES = (".yaml", ".yml")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]*(/[A-Za-z0-9_][A-Za-z0-9_.@-]*)*\Z")

@@ -17,8 +17,8 @@ from pydantic_core import ErrorDetails
 
 from nav_eval.config.layers import ConfigLayer, KeyPath, format_key_path, format_value
 from nav_eval.config.schema import BenchmarkConfig
-from nav_eval.config_model import suggest_close_match
 from nav_eval.errors import ConfigError
+from nav_eval.suggestions import suggest_close_match
 
 Context = Mapping[str, Any]
 _NOWHERE = object()

@@ -4,17 +4,11 @@ Deliveries go out side by side, so many to each receiver and of each owner, and 
 way; as soon as one has ended, the next one takes its place. So a receiver who takes its time costs the others nothing,
 and receivers that failed before never take more than half of the places.
 
-A receiver checks that a message is ours and fresh by its signature:
-
-X-Nav-Eval-Signature: t=1767225600,v1=<hex of HMAC-SHA256(secret, "1767225600." + body)>
-
 `NAV_EVAL_SMTP` is `smtps://user:password@host` or `smtp://host` (STARTTLS where the server has it; a
 password is never sent without); `NAV_EVAL_MAIL_FROM` is the sender's address.
 """
 
 import asyncio
-import hashlib
-import hmac
 import logging
 import os
 import smtplib
@@ -22,7 +16,7 @@ import ssl
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from email.message import EmailMessage
 from email.utils import format_datetime
 from functools import partial
@@ -37,6 +31,7 @@ from nav_eval_store.encryption import Keyring
 from nav_eval_store.errors import OperatorError
 from nav_eval_store.models import Competition, Submission
 from nav_eval_store.notifications import webhooks
+from nav_eval_store.notifications.signatures import SIGNATURE, sign_body
 from nav_eval_store.notifications.webhook_secrets import open_secret
 from nav_eval_store.settings import read_flag, read_variable
 
@@ -44,32 +39,8 @@ if TYPE_CHECKING:
     from httpx import AsyncClient
 
 log = logging.getLogger("nav_eval_store.notifications.sender")
-SIGNATURE = "X-Nav-Eval-Signature"
-TOLERANCE = timedelta(minutes=5)
-"""A signature older than this is not believed."""
 SECONDS = 10.0
 """For the whole of one delivery, from its name to its answer."""
-
-
-def sign_body(secret: str, body: bytes, at: datetime) -> str:
-    """The value of X-Nav-Eval-Signature."""
-    moment = int(at.timestamp())
-    return f"t={moment},v1={_compute_mac(secret, moment, body)}"
-
-
-def verify_signature(secret: str, body: bytes, header: str, *, now: datetime | None = None) -> bool:
-    """Whether a message is ours and fresh; for receivers."""
-    fields = dict(part.partition("=")[::2] for part in header.split(","))
-    moment = fields.get("t", "")
-    if not moment.isdecimal() or len(moment) > 12:
-        return False
-    age = abs((now or datetime.now(UTC)).timestamp() - int(moment))
-    fresh = age <= TOLERANCE.total_seconds()
-    return hmac.compare_digest(_compute_mac(secret, int(moment), body), fields.get("v1", "")) and fresh
-
-
-def _compute_mac(secret: str, moment: int, body: bytes) -> str:
-    return hmac.new(secret.encode(), f"{moment}.".encode() + body, hashlib.sha256).hexdigest()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

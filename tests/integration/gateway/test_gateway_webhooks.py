@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from nav_eval_store.notifications import sender
+from nav_eval_store.notifications import signatures
 from nav_eval_store.people import accounts, addresses
 from support.challenge import TEST, Challenge
 from support.gateway import Server
@@ -104,7 +104,7 @@ def test_a_receiver_checks_what_the_documentation_says(captain: httpx.Client) ->
     exec(sample, namespace)
     from datetime import UTC, datetime
 
-    header = sender.sign_body("secret", b"{}", datetime.now(UTC))
+    header = signatures.sign_body("secret", b"{}", datetime.now(UTC))
     assert namespace["is_ours"]("secret", b"{}", header)
     assert not namespace["is_ours"]("secret", b"{} ", header)
     assert not namespace["is_ours"]("secret", b"{}", header.replace("t=1", "t=2"))

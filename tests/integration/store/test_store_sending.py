@@ -15,7 +15,7 @@ from nav_eval_store.database import Database, ManualClock
 from nav_eval_store.errors import QuotaExceeded, StoreError
 from nav_eval_store.migrations import runner
 from nav_eval_store.models import Delivery, Team
-from nav_eval_store.notifications import sender, webhooks
+from nav_eval_store.notifications import sender, signatures, webhooks
 from nav_eval_store.notifications.sender import DeliverySettings, SmtpSettings
 from nav_eval_store.notifications.webhook_secrets import open_secret
 from nav_eval_store.notifications.webhooks import ForbiddenAddress
@@ -31,14 +31,14 @@ PRIVATE = DeliverySettings(allow_private=True)
 
 
 def test_a_signature_holds_for_these_bytes_now_and_with_this_secret() -> None:
-    header = sender.sign_body("s3cret", b'{"a":1}', NOW)
+    header = signatures.sign_body("s3cret", b'{"a":1}', NOW)
     assert header.startswith("t=1767225600,v1=")
-    assert sender.verify_signature("s3cret", b'{"a":1}', header, now=NOW + timedelta(minutes=4))
-    assert not sender.verify_signature("s3cret", b'{"a":1}', header, now=NOW + timedelta(minutes=6))
-    assert not sender.verify_signature("s3cret", b'{"a":2}', header, now=NOW)
-    assert not sender.verify_signature("other", b'{"a":1}', header, now=NOW)
+    assert signatures.verify_signature("s3cret", b'{"a":1}', header, now=NOW + timedelta(minutes=4))
+    assert not signatures.verify_signature("s3cret", b'{"a":1}', header, now=NOW + timedelta(minutes=6))
+    assert not signatures.verify_signature("s3cret", b'{"a":2}', header, now=NOW)
+    assert not signatures.verify_signature("other", b'{"a":1}', header, now=NOW)
     for nonsense in ("", "t=x,v1=y", "v1=" + header.partition("v1=")[2], "t=" + "9" * 30):
-        assert not sender.verify_signature("s3cret", b'{"a":1}', nonsense, now=NOW)
+        assert not signatures.verify_signature("s3cret", b'{"a":1}', nonsense, now=NOW)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_a_change_of_state_arrives_signed(cup: Challenge, receiver: Receiver, cl
     assert sender.deliver(cup.database, PRIVATE) == 1
     assert sender.deliver(cup.database, PRIVATE) == 0  # once
     ((headers, body),) = receiver.got
-    assert sender.verify_signature(secret, body, headers["x-nav-eval-signature"], now=clock.now())
+    assert signatures.verify_signature(secret, body, headers["x-nav-eval-signature"], now=clock.now())
     assert headers["host"].startswith("localhost:")
     assert headers["x-nav-eval-event"] == "submission.state"
     assert json.loads(body)["data"]["to"] == "cancelled"

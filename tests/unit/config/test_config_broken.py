@@ -106,6 +106,7 @@ def test_validate_goes_on_after_a_broken_file(nav_eval: Callable, write: Callabl
         ("=5", ["override '=5'", "empty part"]),
         ("evaluation..max_steps=5", ["empty part"]),
         ("task=vnl", ["override 'task=vnl'", "Did you mean 'vln'?"]),
+        ("task=VLN", ["override 'task=VLN'", "Did you mean 'vln'?"]),  # whatever its case
         ("task.metrics=[success", ["override 'task.metrics=[success'", "not valid YAML"]),
         ("evaluation.success_distance=.inf", ["a number must be finite"]),
         ("scenario_config.robots.7.height=1.0", ["override", "scenario_config.robots", "must be a list"]),

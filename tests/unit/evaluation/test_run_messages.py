@@ -16,7 +16,7 @@ from nav_eval.evaluation.report import ReportHeader
 from nav_eval.evaluation.run_folder import RunResults, compare_runs
 from nav_eval.evaluation.terminal_report import print_report
 from nav_eval.records.results import EpisodeOutcome, EpisodeStatus
-from nav_eval.registry import find_close_name
+from nav_eval.suggestions import find_close_name
 from support.paths import TESTS
 
 

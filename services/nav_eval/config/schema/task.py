@@ -33,10 +33,10 @@ from nav_eval.config_model import (
     check_unique,
     make_refusal,
     require_registered,
-    suggest_close_match,
 )
 from nav_eval.records.scoring import LH_VLN_RANKING
 from nav_eval.sensors import SENSORS, Sensor, list_kinds
+from nav_eval.suggestions import suggest_close_match
 
 
 def find_sensor_kind(name: str, settings: Mapping[str, Any]) -> str:
