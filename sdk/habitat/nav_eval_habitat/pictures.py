@@ -1,6 +1,7 @@
 """Takes the pictures of a simulator's sensors: cameras that share a lens and a place are drawn in one go."""
 
 import math
+import warnings
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from habitat_sim.sensor import CameraSensor
 from habitat_sim.sensor_specs import SensorSubType, SensorType
 from nav_eval.compilation import compile_nogil_kernel
+from nav_eval.errors import NoRenderer
 from nav_eval.records.geometry import Quaternion, Vec3, rotate_vector
 from nav_eval.sensors import Channel, LensConfig
 from nav_eval.simulator.rendering import Camera, Device, Frame, Renderer
@@ -112,8 +114,13 @@ class PictureTaker:
 
 @lru_cache(maxsize=4)
 def open_device(gpu: int) -> Device:
-    """One context per process and device."""
-    return Device.open(gpu if gpu > 0 else None)
+    """One context per process and device. Published code names its authors' GPU: without that one, any will do."""
+    if gpu > 0:
+        try:
+            return Device.open(gpu)
+        except NoRenderer as error:
+            warnings.warn(f"Pictures are drawn by another device than gpu_device_id={gpu}: {error}", stacklevel=2)
+    return Device.open(None)
 
 
 def _get_channel(sensor: Any) -> Channel:

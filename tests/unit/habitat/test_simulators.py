@@ -198,3 +198,10 @@ def test_a_mesh_that_was_saved_beside_its_scene_is_found_the_next_time(room_data
     assert first.pathfinder.save_nav_mesh(str(tmp_path / "house.navmesh"))
     again = open_sim(scene=str(scene), default_agent_navmesh=False)
     assert again.pathfinder.nav_mesh_settings.agent_radius == pytest.approx(0.3)
+
+
+def test_a_gpu_that_this_machine_has_not_is_replaced_with_a_warning(settings):
+    config = make_cfg(settings)
+    config.sim_cfg.gpu_device_id = 63
+    with habitat_sim.Simulator(config) as sim, pytest.warns(UserWarning, match="gpu_device_id=63"):
+        assert sim.get_sensor_observations()["color_sensor"][..., :3].any()
