@@ -25,7 +25,7 @@ def main(scene: Path, poses: list[EyePose]) -> None:
     print(json.dumps({"renderer": device.name, "triangles": prepared.triangle_count}), flush=True)
     for line in sys.stdin:
         mode, start, count = line.split()
-        if mode not in renderers:  # one each, so that the first walk of every mode is a first walk
+        if mode not in renderers:  # one each, so that the first walk of every `newN_` mode is a first walk
             renderers[mode] = Renderer(prepared, device=device)
             _block(renderers[mode], mode, poses if mode.startswith("seen_") else poses[:1])
         print(json.dumps(_block(renderers[mode], mode, poses[int(start) :][: int(count)])), flush=True)
@@ -33,7 +33,7 @@ def main(scene: Path, poses: list[EyePose]) -> None:
 
 def _block(renderer: Renderer, mode: str, poses: list[EyePose]) -> dict[str, object]:
     shots = [_cameras(mode, pose) for pose in poses]
-    channels = frozenset(map(Channel, mode.removeprefix("seen_").removeprefix("rig_").split("+")))
+    channels = frozenset(map(Channel, mode.rpartition("_")[2].split("+")))
     cpu, means = 0.0, []
     for shot in shots:
         before = time.process_time()

@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -52,6 +52,43 @@ def render(
         seed=seed,
     )
     typer.echo(json.dumps(asdict(figures)) if as_json else _format_measurement(figures))
+
+
+@bench_app.command()
+def card(
+    file: Annotated[Path, typer.Argument(help="A scene file to measure, or a card (.json) to check and print.")],
+    *,
+    out: Annotated[Path, typer.Option(help="Where to write the card.")] = Path("card.json"),
+    sensors: Annotated[str, typer.Option(help="Any of rgb,depth,semantic,instance.")] = "rgb,depth",
+    size: Annotated[str, typer.Option(help="Width × height in pixels.")] = "640x480",
+    steps: Annotated[int, typer.Option(help="Frames.", min=1)] = DEFAULT_STEPS,
+    device: Annotated[int | None, typer.Option(help="EGL device by number; the first by default.")] = None,
+) -> None:
+    """Write a result card: what a frame of FILE costs, on which machine and driver, with a digest."""
+    from nav_eval.cache import get_cache_folder
+    from nav_eval.scene.formats import compute_scene_digest
+    from nav_eval.simulator.rendering.device import Device
+    from nav_eval.simulator.rendering.result_card import make_card, read_card
+    from nav_eval.simulator.rendering.throughput import measure
+
+    if file.suffix == ".json":
+        typer.echo(_format_card(read_card(file)))
+        return
+    lens, opened = _make_lens(sensors, size, 90.0), Device.open(device)
+    figures = measure(file, lens=lens, steps=steps, poses=None, cache=get_cache_folder(), device=opened)
+    made = make_card(figures, lens=lens, scene=file.name, scene_digest=compute_scene_digest(file), device=opened)
+    out.write_text(json.dumps(made, indent=2) + "\n")
+    typer.echo(f"{_format_card(made)}\n{out}")
+
+
+def _format_card(card: dict[str, Any]) -> str:
+    figures, picture = card["figures"], card["picture"]
+    return (
+        f"{card['scene']['name']}, {'+'.join(picture['channels'])} {picture['width']}×{picture['height']}: "
+        f"{figures['first_walk_cpu_ms_per_frame']:.2f} ms CPU per frame on a first walk, "
+        f"{figures['repeated_walk_cpu_ms_per_frame']:.2f} on a repeated one, {figures['rss_mb']:.0f} MB; "
+        f"{card['machine']['processor']}, {card['driver']['renderer']}"
+    )
 
 
 def _format_measurement(figures: "Measurement") -> str:
