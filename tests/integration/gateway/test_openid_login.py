@@ -310,6 +310,21 @@ def test_states_issuers_and_errors_that_are_not_ours_are_refused(liar: HostilePr
         assert liar.asked == []  # the code was not even shown to the provider
 
 
+def test_an_answer_is_good_once_even_where_the_provider_takes_a_code_twice(
+    liar: HostileProvider, tmp_path: Path
+) -> None:
+    with against(liar, tmp_path) as server:
+        browser = Browser(server.url)
+        for _ in range(2):  # the first login makes the account, the second one finds it
+            back = liar.send_back(browser.begin(), server.url)
+            cookie = browser.http.cookies["nav_eval_login"]
+            browser.http.get(back)
+            thief = Browser(server.url)
+            thief.http.cookies.set("nav_eval_login", cookie, domain="127.0.0.1", path="/")
+            assert "was used already" in thief.read(thief.http.get(back))
+            assert thief.session is None
+
+
 def test_the_code_is_bound_to_the_login_by_its_verifier(liar: HostileProvider, tmp_path: Path) -> None:
     import base64
     import hashlib
