@@ -16,10 +16,11 @@ prune() {
     # Tests and stubs of libraries are a fifth of their size; zstandard comes twice.
     find "$target" -depth \( -name tests -o -name __pycache__ \) -type d -exec rm -rf {} +
     find "$target" \( -name '*.pyi' -o -path '*/zstandard/_cffi.*' \) -delete
-    # What builds extensions: nobody does in an image.
-    for builds in numpy/distutils lxml/includes lxml/isoschematron; do
-        rm -rf "$target"/lib/python3*/site-packages/$builds
+    # What builds extensions: nobody does in an image. Of lxml, pycollada reads trees alone.
+    for unread in numpy/distutils numpy/f2py lxml/html lxml/includes lxml/isoschematron; do
+        rm -rf "$target"/lib/python3*/site-packages/$unread
     done
+    find "$target"/lib \( -name '*.pxd' -o -name '*.pyx' -o -name '*.c' -o -name '*.h' -o -path '*/lxml/objectify*' \) -delete
     # Of Amazon's three hundred services we speak to S3, and to those that give out keys for it: 24 MB.
     for data in "$target"/lib/python3*/site-packages/botocore/data; do
         [ ! -d "$data" ] || find "$data" -mindepth 1 -maxdepth 1 -type d \
