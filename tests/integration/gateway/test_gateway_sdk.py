@@ -3,7 +3,9 @@
 import hashlib
 import os
 import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -47,8 +49,22 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def start_with_first_event(worker: threading.Thread, events: Callable[[str], Iterator[Any]]) -> Any:
+    """Nothing happens before somebody watches."""
+
+    def watched(submission_id: str) -> Iterator[Any]:
+        for number, event in enumerate(events(submission_id)):
+            if number == 0:
+                worker.start()
+            yield event
+
+    return watched
+
+
 @pytest.mark.usefixtures("home")
-def test_submit_watch_logs(gateway: Server, cup: Challenge, token: str, archive: Path, capsys) -> None:
+def test_submit_watch_logs(
+    gateway: Server, cup: Challenge, token: str, archive: Path, capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
     client = ChallengeClient(gateway.url, token, pause=0.05)
     assert str(client.who_am_i()["team"]).startswith("Team sdk-")
     submission = submit(client, str(archive), competition="cup", phase="dev", note="mine")
@@ -59,7 +75,7 @@ def test_submit_watch_logs(gateway: Server, cup: Challenge, token: str, archive:
 
     number = UUID(submission.submission_id)
     worker = threading.Thread(target=lambda: (cup.prepare(number), cup.run(number)))
-    worker.start()
+    monkeypatch.setattr(client, "events", start_with_first_event(worker, client.events))
     ended = watch(client, submission.submission_id)
     worker.join()
     assert ended.status == "completed"

@@ -17,7 +17,7 @@ from nav_eval_worlds.episodes.site import Site
 
 pytestmark = pytest.mark.slow
 
-WALKED = [task for task in GENERATED_TASKS if task != "localization"]
+WALKED = [task for task in GENERATED_TASKS if task not in ("localization", "eqa")]  # its questions need several houses
 
 EpisodesOf = Callable[..., list[Episode]]
 SiteOf = Callable[[str], Site]
