@@ -12,7 +12,7 @@ from nav_eval.scene.model import AlphaMode
 from nav_eval.simulator.rendering import ALL_CHANNELS, Camera, Channel, Frame, Renderer, prepare_scene
 from support.paths import TESTS
 
-SCENES = TESTS / "../shared/data/scenes"
+SCENES = TESTS / "../../shared/data/scenes"
 
 
 def differences(one: Frame, other: Frame) -> dict[str, int]:
