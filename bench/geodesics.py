@@ -3,80 +3,97 @@
 The same triangles, the same settings: Recast builds its mesh in cells, ours is built for the agent that Recast's
 rounding makes. Pairs are drawn from our mesh and kept if both meshes have both places within `NEAR` metres.
 
-Pairs more than `LARGE` apart are explained by two more distances: the shortest way on Recast's own polygons, and
-the shortest way on those that Recast builds for the same body in cells of 2 cm.
+Every pair more than `LARGE` apart gets a cause, and the cause a proof by Detour itself: it is asked for the ways from
+corner to corner of a line that we propose. Their sum is the length of a way on Detour's own polygons. What is left are
+passages as wide as the body, to `SLACK`: for a body that much thinner or thicker, our distance is Detour's.
 """
 
-import json
 import math
-import shutil
-import struct
-import subprocess
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.detour import RecastMesh, ask_detour, build_recast, install_library
 from nav_eval.errors import NavigationMeshError
 from nav_eval.records.geometry import Vec3
 from nav_eval.scene.navigation import Geometry, build_navigation, read_navmesh
+from nav_eval.scene.navigation.ground import AgentShape
 from nav_eval.scene.navigation.mesh import NavigationMesh
-from nav_eval.scene.navigation.recast_settings import RecastSettings, count_cells, make_rounded_shape
+from nav_eval.scene.navigation.recast_settings import RecastSettings, make_rounded_shape
 
-SCRIPT = Path(__file__).resolve().parent / "peers" / "detour.mjs"
 SCENES = Path(__file__).resolve().parents[2] / "shared/data/scenes"
-LIBRARY = "recast-navigation@0.43.1"
 PAIRS = 300
 LARGE = 3.0  #: percent; larger differences are explained
 NEAR = 0.02  #: metres sideways that Detour may move a place; beyond, the two meshes differ there
 FINE = 0.02  #: metres; a side of the cells that decide who is right
+SLACK = 0.002  #: metres of the radius; a passage that two of them open or close is as wide as the body
+MOVED = 0.06  #: metres sideways that a corner may be moved onto the mesh that judges: a cell of the coarse one
 SHORTEST = 1.0  #: metres; a few centimetres are many percent of a shorter way
 HOUSES = ((100, "flat_2"), (101, "flat_1"), (102, "duplex_3"))
 FILES = ("small_house", "apartment", "hospital_two_floors")
+
+Pair = tuple[Vec3, Vec3]
+
+__all__ = ["Cause", "Comparison", "LargePair", "ask_detour", "compare_distances", "install_library", "run"]
+
+
+class Cause(StrEnum):
+    """Why two distances are more than `LARGE` apart."""
+
+    NOT_SHORTEST = "not_shortest_in_detour"  #: Detour has a shorter way on its own polygons, and that is ours
+    COARSE_CELLS = "cells_of_5_and_20_cm"  #: on the mesh that Recast builds in cells of 2 cm, Detour's way is ours
+    TIGHT_PASSAGE = "passage_as_wide_as_the_body"  #: 2 mm of the radius make Detour's distance of ours
+    UNEXPLAINED = "unexplained"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LargePair:
+    """A pair more than `LARGE` apart, and why."""
+
+    start: Vec3
+    end: Vec3
+    ours: float
+    theirs: float
+    cause: Cause = Cause.UNEXPLAINED
+    proof: float = (
+        math.nan
+    )  #: metres by Detour on its own polygons (or those of the fine cells); ours for the other body
+
+    def __str__(self) -> str:
+        places = " → ".join(f"({x:.2f}, {y:.2f}, {z:.2f})" for x, y, z in (self.start, self.end))
+        percent = 100.0 * (self.ours / self.theirs - 1.0)
+        metres = f"Detour {self.theirs:.2f}, ours {self.ours:.2f} ({percent:+.1f} %)"
+        return f"{places}: {metres}: {self.cause} {self.proof:.2f}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
     """Distances of the same pairs."""
 
-    pairs: NDArray[np.float64]  #: N × 6
+    pairs: list[Pair]
     ours: NDArray[np.float64]
     theirs: NDArray[np.float64]
-    shortest: NDArray[np.float64]  #: on their polygons, by our distance field
-    fine: NDArray[np.float64]  #: the same on polygons that Recast makes in cells of 2 cm; NaN where nobody needs it
+    large: list[LargePair]
 
     @property
     def percent(self) -> NDArray[np.float64]:
         """How much longer ours is."""
         return 100.0 * (self.ours - self.theirs) / self.theirs
 
-    @property
-    def is_large(self) -> NDArray[np.bool_]:
-        return np.abs(self.percent) > LARGE
-
-    def find_detours(self) -> NDArray[np.bool_]:
-        """Large ones whose way by Detour is not the shortest on its own polygons: the shortest is ours."""
-        return self.is_large & _is_close(self.ours, self.shortest)
-
-    def find_coarse_cells(self) -> NDArray[np.bool_]:
-        """The others that Recast's cells of 5 and 20 cm cause: in cells of 2 cm its shortest way is ours."""
-        return self.is_large & ~self.find_detours() & _is_close(self.ours, self.fine)
-
-    def find_unexplained(self) -> NDArray[np.bool_]:
-        return self.is_large & ~self.find_detours() & ~self.find_coarse_cells()
-
-
-def _is_close(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> NDArray[np.bool_]:
-    close: NDArray[np.bool_] = np.abs(ours - theirs) <= LARGE / 100.0 * theirs
-    return close
+    def count(self, cause: Cause) -> int:
+        return sum(pair.cause is cause for pair in self.large)
 
 
 def run() -> dict[str, object]:
     figures: dict[str, object] = {}
     everything: list[NDArray[np.float64]] = []
+    rest: list[NDArray[np.float64]] = []
+    unexplained = 0
     with tempfile.TemporaryDirectory() as folder:
         install_library(Path(folder))
         for name, scene in _list_scenes():
@@ -88,135 +105,114 @@ def run() -> dict[str, object]:
                 f"{name}_max_percent": float(off.max()),
                 f"{name}_median_percent": float(np.median(off)),
                 f"{name}_longer_on_average_percent": float(found.percent.mean()),
-                f"{name}_above_3_percent": int((off > LARGE).sum()),
-                f"{name}_of_these_not_shortest_in_detour": int(found.find_detours().sum()),
-                f"{name}_of_these_cells_of_5_and_20_cm": int(found.find_coarse_cells().sum()),
-                f"{name}_of_these_unexplained": int(found.find_unexplained().sum()),
-                f"{name}_of_these_off_recast_in_2_cm_cells_median_percent": _measure_fine_error(found),
+                f"{name}_above_3_percent": len(found.large),
+                **{f"{name}_of_these_{cause}": found.count(cause) for cause in Cause},
                 f"{name}_mean_percent_without_these": float(off[off <= LARGE].mean()),
+                **{f"{name}_large_{number}": str(pair) for number, pair in enumerate(found.large, 1)},
             }
             everything.append(off)
-    return figures | {"mean_percent": float(np.concatenate(everything).mean())}
-
-
-def install_library(folder: Path) -> None:
-    """Get Recast and Detour from npm; raises FileNotFoundError or CalledProcessError where that is impossible."""
-    npm = shutil.which("npm")
-    if npm is None or shutil.which("node") is None:
-        raise FileNotFoundError("there is no npm, or no node")
-    command = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(folder), LIBRARY]
-    subprocess.run(command, check=True, capture_output=True, timeout=300)
-
-
-def ask_detour(job: dict[str, object], *, library: Path) -> dict[str, list[object]]:
-    """What `peers/detour.mjs` answers to a job."""
-    command = ["node", str(SCRIPT), str(library)]
-    done = subprocess.run(command, input=json.dumps(job), capture_output=True, text=True, check=True, timeout=600)
-    answer: dict[str, list[object]] = json.loads(done.stdout)
-    return answer
-
-
-def make_recast_config(settings: RecastSettings) -> dict[str, object]:
-    """The settings in cells, as Habitat computes them; the generator of the library squares and multiplies the rest."""
-    cell, layer = settings.cell_size, settings.cell_height
-    return {
-        "cs": cell,
-        "ch": layer,
-        "walkableSlopeAngle": settings.agent_max_slope,
-        "walkableHeight": count_cells(settings.agent_height, layer, upwards=True),
-        "walkableClimb": count_cells(settings.agent_max_climb, layer, upwards=False),
-        "walkableRadius": count_cells(settings.agent_radius, cell, upwards=True),
-        "maxEdgeLen": int(settings.edge_max_len / cell),
-        "maxSimplificationError": settings.edge_max_error,
-        "minRegionArea": settings.region_min_size,
-        "mergeRegionArea": settings.region_merge_size,
-        "maxVertsPerPoly": int(settings.verts_per_poly),
-        "detailSampleDist": settings.detail_sample_dist,
-        "detailSampleMaxError": settings.detail_sample_max_error,
+            rest.append(off[off <= LARGE])
+            unexplained += found.count(Cause.UNEXPLAINED)
+    return figures | {
+        "mean_percent": float(np.concatenate(everything).mean()),
+        "largest_percent_without_proof": float(np.concatenate(rest).max()),
+        "unexplained_pairs": unexplained,
     }
 
 
 def compare_distances(scene: Geometry, settings: RecastSettings, *, library: Path, pairs: int) -> Comparison:
-    """Distances of pairs that both meshes have, more than `SHORTEST` apart."""
+    """Distances of pairs that both meshes have, more than `SHORTEST` apart; the large differences are explained."""
     shape = make_rounded_shape(settings)
     mesh = build_navigation(scene, shape)
     drawn = _draw_pairs(mesh, 4 * pairs)
-    answer, recast = _build_recast(scene, settings, drawn, library=library)
-    rows = [
-        (*start, *end, metres)
-        for (start, end), metres, snapped in zip(drawn, answer["distances"], answer["snapped"], strict=True)
-        if isinstance(metres, float) and metres > SHORTEST and _is_near((*start, *end), snapped)
-    ][:pairs]
-    table = np.array(rows, dtype=np.float64).reshape(-1, 7)
-    ours, shortest = (_measure_pairs(ground, table) for ground in (mesh, recast))
-    found = Comparison(
-        pairs=table[:, :6], ours=ours, theirs=table[:, 6], shortest=shortest, fine=np.full(len(table), np.nan)
-    )
-    open_pairs = found.is_large & ~found.find_detours()
-    if open_pairs.any():
-        scale = (settings.cell_size / FINE) ** 2
-        exact = replace(
-            settings,
-            cell_size=FINE,
-            cell_height=FINE,
-            agent_radius=shape.radius,
-            agent_height=shape.height,
-            agent_max_climb=shape.max_climb,
-            region_min_size=scale * settings.region_min_size,
-            region_merge_size=scale * settings.region_merge_size,
-        )
-        with suppress(NavigationMeshError):  # a large building is more than we hold in such cells: unexplained
-            finer = _build_recast(scene, exact, [], library=library)[1]
-            found.fine[open_pairs] = _measure_pairs(finer, table[open_pairs])
+    with tempfile.TemporaryDirectory() as folder:
+        recast = build_recast(scene, settings, library=library, folder=Path(folder) / "coarse")
+        answer = recast.measure_pairs(drawn)
+        kept = [
+            (pair, metres)
+            for pair, metres, snapped in zip(drawn, answer["distances"], answer["snapped"], strict=True)
+            if isinstance(metres, float) and metres > SHORTEST and _is_near(pair, snapped)
+        ][:pairs]
+        ours = np.array([mesh.geodesic_distance(start, end) for (start, end), _ in kept])
+        theirs = np.array([metres for _, metres in kept])
+        large = [
+            LargePair(start=pair[0], end=pair[1], ours=float(own), theirs=metres)
+            for (pair, metres), own in zip(kept, ours, strict=True)
+            if 100.0 * abs(own / metres - 1.0) > LARGE
+        ]
+        large = _explain(large, mesh, recast, Cause.NOT_SHORTEST)
+        if any(pair.cause is Cause.UNEXPLAINED for pair in large):
+            fine = _make_fine_settings(settings, shape)
+            finer = build_recast(scene, fine, library=library, folder=Path(folder) / "fine")
+            large = _explain(large, mesh, finer, Cause.COARSE_CELLS)
+        if any(pair.cause is Cause.UNEXPLAINED for pair in large):
+            bodies = (replace(shape, radius=shape.radius + change) for change in (-SLACK, SLACK))
+            large = _find_tight_passages(large, [build_navigation(scene, body) for body in bodies])
+    return Comparison(pairs=[pair for pair, _ in kept], ours=ours, theirs=theirs, large=large)
+
+
+def _explain(large: list[LargePair], mesh: NavigationMesh, recast: RecastMesh, cause: Cause) -> list[LargePair]:
+    """Give the cause to those whose distance Detour itself has on a mesh, as it goes or along proposed corners."""
+    is_open = [pair.cause is Cause.UNEXPLAINED for pair in large]
+    grounds = [mesh]
+    with suppress(NavigationMeshError):  # a large building is more than we hold in small cells: our corners must do
+        grounds.append(read_navmesh(recast.file))
+    proofs = np.full(len(large), math.nan)
+    for propose in [None, *grounds]:
+        lines = [_propose_line(pair, propose) if wanted else [] for pair, wanted in zip(large, is_open, strict=True)]
+        for number, (metres, moved) in enumerate(recast.measure_ways(lines)):
+            if lines[number] and moved <= MOVED:
+                proofs[number] = np.fmin(proofs[number], metres)
+    return [
+        replace(pair, cause=cause, proof=float(proof)) if _is_close(pair.ours, float(proof)) else pair
+        for pair, proof in zip(large, proofs, strict=True)
+    ]
+
+
+def _find_tight_passages(large: list[LargePair], meshes: list[NavigationMesh]) -> list[LargePair]:
+    """Give the cause to those whose distance is Detour's on a mesh for almost the same body."""
+    found = []
+    for pair in large:
+        metres = [mesh.geodesic_distance(pair.start, pair.end) for mesh in meshes]
+        proof = next((length for length in metres if _is_close(length, pair.theirs)), math.nan)
+        explained = pair.cause is Cause.UNEXPLAINED and math.isfinite(proof)
+        found.append(replace(pair, cause=Cause.TIGHT_PASSAGE, proof=proof) if explained else pair)
     return found
 
 
-def _build_recast(
-    scene: Geometry, settings: RecastSettings, pairs: list[tuple[Vec3, Vec3]], *, library: Path
-) -> tuple[dict[str, list[object]], NavigationMesh]:
-    """Detour's answers, and Recast's mesh as we read it."""
-    with tempfile.TemporaryDirectory() as folder:
-        positions, indices, tile = (Path(folder) / name for name in ("positions", "indices", "tile"))
-        positions.write_bytes(np.ascontiguousarray(scene.positions, dtype="<f4").tobytes())
-        indices.write_bytes(np.ascontiguousarray(scene.triangles, dtype="<u4").tobytes())
-        job: dict[str, object] = {
-            "positions": str(positions),
-            "indices": str(indices),
-            "config": make_recast_config(settings),
-            "pairs": [[*start, *end] for start, end in pairs],
-            "tile": str(tile),
-        }
-        return ask_detour(job, library=library), _read_tile(tile)
+def _propose_line(pair: LargePair, ground: NavigationMesh | None) -> list[Vec3]:
+    between = ground.shortest_path(pair.start, pair.end)[1:-1] if ground is not None else []
+    return [pair.start, *between, pair.end]
 
 
-def _measure_pairs(ground: NavigationMesh, table: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.array([ground.geodesic_distance(tuple(row[:3]), tuple(row[3:6])) for row in table])
+def _is_close(ours: float, theirs: float) -> bool:
+    return abs(ours - theirs) <= LARGE / 100.0 * theirs
 
 
-def _measure_fine_error(found: Comparison) -> float:
-    """Percent between us and Recast in cells of 2 cm, where that decides."""
-    off = 100.0 * np.abs(found.ours / found.fine - 1.0)
-    judged = off[np.isfinite(off)]
-    return float(np.median(judged)) if len(judged) else 0.0
+def _make_fine_settings(settings: RecastSettings, shape: AgentShape) -> RecastSettings:
+    """The same body in small cells."""
+    scale = (settings.cell_size / FINE) ** 2
+    return replace(
+        settings,
+        cell_size=FINE,
+        cell_height=FINE,
+        agent_radius=shape.radius,
+        agent_height=shape.height,
+        agent_max_climb=shape.max_climb,
+        region_min_size=scale * settings.region_min_size,
+        region_merge_size=scale * settings.region_merge_size,
+    )
 
 
-def _read_tile(path: Path) -> NavigationMesh:
-    """Recast's own mesh, in Habitat's envelope, as we read it."""
-    tile = path.read_bytes()
-    head = b"TESM" + struct.pack("<2i", 1, 1) + bytes(28)
-    path.write_bytes(head + struct.pack("<Ii", 1, len(tile)) + tile)
-    return read_navmesh(path)
-
-
-def _draw_pairs(mesh: NavigationMesh, count: int) -> list[tuple[Vec3, Vec3]]:
+def _draw_pairs(mesh: NavigationMesh, count: int) -> list[Pair]:
     points = [mesh.random_navigable_point(seed) for seed in range(2 * count)]
     return list(zip(points[::2], points[1::2], strict=True))
 
 
-def _is_near(pair: tuple[float, ...], snapped: object) -> bool:
+def _is_near(pair: Pair, snapped: object) -> bool:
     assert isinstance(snapped, list)
-    sideways = (math.hypot(pair[k] - snapped[k], pair[k + 2] - snapped[k + 2]) for k in (0, 3))
-    return all(off <= NEAR for off in sideways) and all(abs(pair[k] - snapped[k]) < 0.5 for k in (1, 4))
+    ends = zip(pair, (snapped[:3], snapped[3:]), strict=True)
+    return all(math.hypot(p[0] - q[0], p[2] - q[2]) <= NEAR and abs(p[1] - q[1]) < 0.5 for p, q in ends)
 
 
 def _list_scenes() -> list[tuple[str, Geometry]]:

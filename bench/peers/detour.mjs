@@ -3,8 +3,9 @@
 //   node detour.mjs LIBRARY < job.json
 //
 // The job: {"navmesh": path of a .navmesh file} or {"positions": path, "indices": path, "config": Recast's},
-// and "pairs": [[x, y, z, x, y, z], …]; "tile": a path that Detour's tile is written to. Prints {"polygons", "area", "distances": [metres, or null without a way],
-// "snapped": [[x, y, z, x, y, z] or null, …]}.
+// and "pairs": [[x, y, z, x, y, z], …]; "ways": [[x, y, z, …], …], lines of corners; "tile": a path that Detour's tile
+// is written to. Prints {"area", "distances": [metres, or null without a way], "snapped": [[x, y, z, x, y, z] or null, …],
+// "lengths": per line of corners, its legs by Detour added up, or null, "moved": how far sideways a corner was moved}.
 import fs from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -59,6 +60,19 @@ function ask(query, pair) {
   return [measure(line.straightPath.toTypedArray().slice(0, 3 * line.straightPathCount)), snapped];
 }
 
+// From corner to corner by Detour's own ways: legs meet in the same place, so together they are one way on its polygons.
+function walk(query, corners) {
+  let [metres, moved] = [0, 0];
+  for (let k = 0; k + 6 <= corners.length; k += 3) {
+    const leg = corners.slice(k, k + 6);
+    const [length, snapped] = ask(query, leg);
+    if (length === null) return [null, null];
+    metres += length;
+    for (const end of [0, 3]) moved = Math.max(moved, Math.hypot(leg[end] - snapped[end], leg[end + 2] - snapped[end + 2]));
+  }
+  return [metres, moved];
+}
+
 const job = JSON.parse(fs.readFileSync(0, 'utf8'));
 const mesh = job.navmesh ? loadNavMesh(job.navmesh) : buildNavMesh(job);
 if (job.tile) {
@@ -75,4 +89,13 @@ for (let k = 0; k < indices.length; k += 3) {
   area += Math.hypot(p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0]) / 2;
 }
 const answers = (job.pairs ?? []).map((pair) => ask(query, pair));
-console.log(JSON.stringify({ area, distances: answers.map(([m]) => m), snapped: answers.map(([, s]) => s) }));
+const walks = (job.ways ?? []).map((corners) => walk(query, corners));
+console.log(
+  JSON.stringify({
+    area,
+    distances: answers.map(([metres]) => metres),
+    snapped: answers.map(([, snapped]) => snapped),
+    lengths: walks.map(([metres]) => metres),
+    moved: walks.map(([, moved]) => moved),
+  }),
+);

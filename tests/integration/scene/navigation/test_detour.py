@@ -62,3 +62,13 @@ def test_distances_are_those_of_recast_with_equal_settings(geodesics: ModuleType
     assert len(found.ours) == 60
     assert np.abs(found.percent).mean() < 1.0
     assert np.median(np.abs(found.percent)) < 1.0
+
+
+def test_large_differences_are_explained_by_detour_itself(geodesics: ModuleType, library: Path) -> None:
+    scene = generate_house(101, template="flat_1").scene
+    found = geodesics.compare_distances(scene, RecastSettings(), library=library, pairs=60)
+    assert len(found.large) == (np.abs(found.percent) > geodesics.LARGE).sum() > 0
+    for pair in found.large:
+        assert pair.cause is geodesics.Cause.NOT_SHORTEST
+        assert pair.proof < pair.theirs  # its own ways through our corners are shorter than its own way
+        assert pair.proof == pytest.approx(pair.ours, rel=0.03)
