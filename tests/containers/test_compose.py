@@ -47,7 +47,7 @@ competition:
       verify: all
       visibility: {scores: public, replays: public, episodes: team}
       quota: {per_day: 100, concurrent: 4}
-      limits: {memory_gb: 1, cpus: 1, shm_gb: 0.1, pids: 64, start_seconds: 90, step_seconds: 30}
+      limits: {memory_gb: 1, cpus: 1, shm_gb: 0.1, pids: 256, start_seconds: 90, step_seconds: 30}
 """
 SMALL_BENCHMARK = """
 benchmark:
@@ -360,6 +360,19 @@ def test_a_network_that_is_cut_changes_no_score(stack: Stack, archive: Path) -> 
     time.sleep(LEASE_SECONDS + 8)
     backend.connect(worker)
     assert_same_scores(stack, client, submission, "cyd", "ada")
+
+
+def test_the_whole_way_in_gvisor(stack: Stack, archive: Path) -> None:
+    """Upload, check, play, replay, board: with a setting more, every agent has a kernel of its own."""
+    stack.engine.add_gvisor()
+    stack.compose("up", "-d", "--no-build", "worker", NAV_EVAL_CONTAINER_RUNTIME="runsc")
+    try:
+        client, submission = begun(stack, archive, "dan")
+        agent = next(found for found in stack.wait_for_play() if found.labels["nav-eval.part"] == "agent")
+        assert agent.attrs["HostConfig"]["Runtime"] == "runsc"
+        assert_same_scores(stack, client, submission, "dan", "ada")
+    finally:
+        stack.compose("up", "-d", "--no-build", "worker")
 
 
 def test_the_demo_is_scored(stack: Stack) -> None:

@@ -13,7 +13,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -25,6 +25,7 @@ from nav_eval_worker.jobs.agent_session import AgentSession
 from nav_eval_worker.lease_keeper import LeaseKeeper
 from nav_eval_worker.runtime.base import AgentImage, ShardWork, Weights
 from nav_eval_worker.runtime.containers import seccomp
+from nav_eval_worker.runtime.containers.engine import DockerSettings
 from nav_eval_worker.runtime.docker import DockerRuntime
 from support.engine import ROOT, DockerEngine, packed
 
@@ -32,9 +33,15 @@ Admit = Callable[..., AgentImage]
 Work = Callable[..., ShardWork]
 
 AGENTS = Path(__file__).parent / "agents"
-SMALL = LimitsConfig(memory_gb=0.5, cpus=1.0, shm_gb=0.02, pids=64, log_kb=16, start_seconds=60, step_seconds=20)
-IMPATIENT = {"silence": {"start_seconds": 6.0}, "hang": {"step_seconds": 5.0}, "fork_bomb": {"step_seconds": 6.0}}
+PIDS = {"": 64, "runsc": 256}
+"""gVisor itself needs some thirty of them, and a process of the agent's is more than one to the host."""
+SMALL = LimitsConfig(memory_gb=0.5, cpus=1.0, shm_gb=0.02, pids=PIDS[""], log_kb=16, start_seconds=60, step_seconds=20)
+IMPATIENT = {"silence": {"start_seconds": 6.0}, "hang": {"step_seconds": 5.0}}
+FORK_SECONDS = {"": 6.0, "runsc": 60.0}
+"""Under runc a fork bomb sits at its limit until its time is up; gVisor ends at the limit."""
 SCORED = "scored"
+OF_ITS_OWN_KERNEL = "its own kernel's alone"
+"""What the documentation says where a sandbox's kernel gives something that the host knows nothing of."""
 #: all capabilities, permitted and effective, as `setcap` would write it: revision 2, then five words
 ALL_CAPABILITIES = "01000002" + "ffffffff00000000" * 2
 
@@ -73,13 +80,27 @@ def played(runtime: DockerRuntime, work: ShardWork) -> Outcome:
     return Outcome(ended=ended, detail=detail, lines=lines, log=log, words=words, seconds=(began, time.monotonic()))
 
 
-def documented(heading: str) -> dict[str, str]:
-    """What docs/security.md says of each attempt: the last column of the table under a heading."""
+@pytest.fixture(params=["", "runsc"], ids=["runc", "gvisor"])
+def settings(request: pytest.FixtureRequest, engine: DockerEngine, settings: DockerSettings) -> DockerSettings:
+    """Everything is tried twice: on the host's own kernel, and in gVisor."""
+    if request.param:
+        engine.add_gvisor()
+    return replace(settings, runtime=request.param)
+
+
+def limit(settings: DockerSettings, **more: float) -> LimitsConfig:
+    return SMALL.model_copy(update={"pids": PIDS[settings.runtime], **more})
+
+
+def documented(heading: str, runtime: str = "") -> dict[str, str]:
+    """What docs/security.md says of each attempt under a heading; gVisor's column is empty where it is the same."""
     text = (ROOT / "docs" / "security.md").read_text().partition(f"\n### {heading}\n")[2].partition("\n#")[0]
     rows = [
-        [cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("| `")
+        [cell.strip().replace("`", "") for cell in line.strip("|").split("|")]
+        for line in text.splitlines()
+        if line.startswith("| `")
     ]
-    return {row[0].strip("`"): row[-1].strip("`") for row in rows}
+    return {row[0]: row[3] if runtime and row[3] else row[2] for row in rows}
 
 
 def attempts(file: str) -> list[str]:
@@ -144,7 +165,12 @@ def host_addresses() -> list[str]:
 
 
 def test_every_way_out_is_closed(
-    runtime: DockerRuntime, admitted: Admit, work: Work, host_service: Service, host_marker: Path
+    runtime: DockerRuntime,
+    settings: DockerSettings,
+    admitted: Admit,
+    work: Work,
+    host_service: Service,
+    host_marker: Path,
 ) -> None:
     give = f"os.setxattr('/agent/capsh', 'security.capability', bytes.fromhex('{ALL_CAPABILITIES}'))"
     image = admitted(
@@ -154,16 +180,17 @@ def test_every_way_out_is_closed(
         "USER root\nRUN cp /bin/bash /agent/rootsh && chmod 4755 /agent/rootsh && cp /bin/bash /agent/capsh "
         f'&& python3 -c "import os; {give}"\nVOLUME /scratch\n',
     )
-    outcome = played(runtime, work(image, limits=SMALL))
+    outcome = played(runtime, work(image, limits=limit(settings, log_kb=64)))
     found = [json.loads(line.removeprefix("REPORT ")) for line in re.findall(r"^REPORT .*", outcome.log, re.MULTILINE)]
     assert outcome.ended == SCORED, outcome.detail + outcome.log
-    assert {entry["attempt"]: entry["got"] for entry in found if entry["got"] is not None} == {}
-    expected = documented("Ways out")
+    expected = documented("Ways out", settings.runtime)
+    granted = {attempt for attempt, said in expected.items() if said == OF_ITS_OWN_KERNEL}
+    assert {entry["attempt"] for entry in found if entry["got"] is not None} == granted, found
     assert [entry["attempt"] for entry in found] == attempts("prober.py")
     odd = {
         entry["attempt"]: entry["why"]
         for entry in found
-        if not _reasons(entry["why"]) <= _reasons(expected[entry["attempt"]])
+        if entry["attempt"] not in granted and not _reasons(entry["why"]) <= _reasons(expected[entry["attempt"]])
     }
     assert odd == {}
     assert host_service.visitors == []
@@ -175,25 +202,33 @@ def _reasons(text: str) -> set[str]:
 
 
 def test_bombs_hurt_their_own_run_alone(
-    engine: DockerEngine, runtime: DockerRuntime, admitted: Admit, work: Work, tmp_path: Path
+    engine: DockerEngine,
+    runtime: DockerRuntime,
+    settings: DockerSettings,
+    admitted: Admit,
+    work: Work,
+    tmp_path: Path,
 ) -> None:
     image = admitted((AGENTS / "bombs.py").read_text(), "VOLUME /scratch\n")
-    expected = documented("Bombs and bad behaviour")
+    expected = documented("Bombs and bad behaviour", settings.runtime)
     weights = {name: chosen(runtime, name, tmp_path) for name in ("neighbour", "slow_neighbour", *expected)}
-    alone = played(runtime, work(image, weights=weights["neighbour"], limits=SMALL))
+    small = limit(settings)
+    alone = played(runtime, work(image, weights=weights["neighbour"], limits=small))
 
     def explode(bomb: str) -> Outcome:
-        limits = SMALL.model_copy(update=IMPATIENT.get(bomb, {}))
+        patience = {**IMPATIENT, "fork_bomb": {"step_seconds": FORK_SECONDS[settings.runtime]}}
+        limits = small.model_copy(update=patience.get(bomb, {}))
         return played(runtime, work(image, weights=weights[bomb], limits=limits))
 
     beside: list[Outcome] = []
     with ThreadPoolExecutor(2) as pool:
         exploding = {bomb: pool.submit(explode, bomb) for bomb in expected}
         while not all(future.done() for future in exploding.values()):  # somebody honest is always beside them
-            beside.append(played(runtime, work(image, weights=weights["slow_neighbour"], limits=SMALL)))
+            beside.append(played(runtime, work(image, weights=weights["slow_neighbour"], limits=small)))
     results = {bomb: future.result() for bomb, future in exploding.items()}
 
-    assert {bomb: outcome.ended for bomb, outcome in results.items()} == expected
+    odd = {bomb: outcome.ended for bomb, outcome in results.items() if outcome.ended not in expected[bomb].split(" or ")}
+    assert odd == {}
     assert (alone.ended, len(alone.scores)) == (SCORED, 1)
     assert [outcome.scores for outcome in beside] == [alone.scores] * len(beside)
     assert {bomb for bomb, outcome in results.items() if any(_overlap(outcome, other) for other in beside)} == {
@@ -201,6 +236,7 @@ def test_bombs_hurt_their_own_run_alone(
     }
     assert [results[bomb].scores for bomb in ("ring_hold", "socket_swap", "log_flood")] == [alone.scores] * 3
     _check_details(results)
+    assert ("Resource temporarily unavailable" in results["fork_bomb"].log) is (settings.runtime == "")
     assert engine.client.containers.list(all=True, filters={"label": "nav-eval.run"}) == []
     assert engine.client.volumes.list(filters={"label": "nav-eval.run"}) == []
 
@@ -219,7 +255,6 @@ def _check_details(results: dict[str, Outcome]) -> None:
     filled = dict(re.findall(r"^(\S+): No space left on device after (\d+) MB", logs["disk_fill"], re.MULTILINE))
     assert filled == dict(zip(folders, ("64", "1", "19", "64"), strict=True))
     assert "No space left on device after 31 folders" in logs["inode_fill"]
-    assert "Resource temporarily unavailable" in logs["fork_bomb"]
     assert re.search(r"Too many open files after 40\d\d files", logs["file_bomb"])
     assert "exit code 3" in results["crash"].detail
     assert "weights.pt is missing" in results["crash"].detail

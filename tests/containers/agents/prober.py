@@ -283,15 +283,23 @@ def file_capabilities():
     """A program to which the image gives all capabilities."""
     assert os.getxattr("/agent/capsh", "security.capability"), "the image lost its attribute"
     said = subprocess.run(["/agent/capsh", "-c", "grep CapEff /proc/self/status"], capture_output=True, text=True)
-    return said.stdout or refuse(said.stderr)
+    if said.returncode:
+        refuse(said.stderr)
+    return said.stdout if int(said.stdout.split()[-1], 16) else refuse("runs without any")
 
 
 def capabilities():
     status = dict(line.split(":\t", 1) for line in Path("/proc/self/status").read_text().splitlines() if ":\t" in line)
     names = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
-    held = [f"{name} {status[name]}" for name in names if int(status[name], 16)]
-    walls = (status["NoNewPrivs"], status["Seccomp"])
-    return held or (walls if walls != ("1", "2") else refuse("none"))
+    held = [f"{name} {status[name]}" for name in names if int(status.get(name, "0"), 16)]
+    return held or refuse("none")
+
+
+def missing_walls():
+    """What keeps programs from gaining rights, and calls from being made."""
+    status = Path("/proc/self/status").read_text()
+    marks = re.findall(r"^(NoNewPrivs|Seccomp):\t(\d)", status, re.MULTILINE)
+    return marks if marks != [("NoNewPrivs", "1"), ("Seccomp", "2")] else refuse("both are there")
 
 
 def new_namespace():
@@ -475,7 +483,7 @@ EARLY = (
     docker_socket, read_host, read_devices, make_device, other_teams, secrets,
     simulator_files, simulator_memory, ptrace, read_memory_of_others,
     write_outside, write_program, write_kernel, write_cgroup, spare_itself, raise_limits,
-    become_root, setuid_program, file_capabilities, capabilities, new_namespace, clone_namespace, enter_namespace, mount,
+    become_root, setuid_program, file_capabilities, capabilities, missing_walls, new_namespace, clone_namespace, enter_namespace, mount,
     io_uring, shared_queues, other_protocols, keyrings, bpf, perf, userfaultfd, open_by_handle, kernel_modules, set_clock, old_programs,
 )  # fmt: skip
 PLAYING = (
