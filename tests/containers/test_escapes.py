@@ -227,7 +227,9 @@ def test_bombs_hurt_their_own_run_alone(
             beside.append(played(runtime, work(image, weights=weights["slow_neighbour"], limits=small)))
     results = {bomb: future.result() for bomb, future in exploding.items()}
 
-    odd = {bomb: outcome.ended for bomb, outcome in results.items() if outcome.ended not in expected[bomb].split(" or ")}
+    odd = {
+        bomb: outcome.ended for bomb, outcome in results.items() if outcome.ended not in expected[bomb].split(" or ")
+    }
     assert odd == {}
     assert (alone.ended, len(alone.scores)) == (SCORED, 1)
     assert [outcome.scores for outcome in beside] == [alone.scores] * len(beside)

@@ -1,4 +1,4 @@
-"""Agents in gVisor: the walls are measured, and a run is scored as under runc. Ways out are tried in test_escapes.py."""
+"""Agents in gVisor: the walls are measured, a run is scored as under runc. Ways out are tried in test_escapes.py."""
 
 import re
 import time
