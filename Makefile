@@ -7,15 +7,18 @@ TEST_PACKAGES := postgresql chromium=chromium node=nodejs npm=npm redis-server=r
     promtool=prometheus kubectl=kubernetes-client docker-registry=docker-registry
 ENGINE_PACKAGES := dockerd=docker.io docker=docker.io debootstrap=debootstrap zstd=zstd iptables=iptables docker-compose=docker-compose
 READY := $(VENV)/.ready
+# of tests, on two cores: one of them waits for containers, another for a browser or for processes that it started
+PROCESSES ?= 4
 LAB := 0.3.320260507
 LABS := $(LAB) 0.3.220241205 0.2.520230802
+LAB_PYTHONS := $(PYTHON)
 DEMO_READY := $(VENV)/.ready-demo
 SOURCES := pyproject.toml sdk/pyproject.toml constraints.txt protos/build.py protos/nav_eval/v1/agent.proto
 
 # Bytecode is kept even where containers forbid it: a process of ours then starts in half the time, and tests start hundreds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup hooks secrets demo test habitat unit integration browser containers lint format bench lock audit sbom release clean
+.PHONY: setup hooks secrets demo test tools coverage habitat unit integration browser containers lint format bench lock audit sbom release clean
 
 setup: $(READY)  ## install everything
 
@@ -43,27 +46,38 @@ secrets:  ## passwords of a new installation, once, into deploy/secrets
 demo: $(DEMO_READY)  ## the main job, on this machine, without Docker
 	$(BIN)/nav-eval demo $(ARGS)
 
-test: $(READY)  ## every test there is; as root also those on a private Docker engine
-	deploy/host-packages.sh $(TEST_PACKAGES)
-	[ "$$(id -u)" -ne 0 ] || deploy/host-packages.sh $(ENGINE_PACKAGES)
-	$(BIN)/python -c 'import rerun, torch' 2>/dev/null || INSTALLER=pip deploy/install.sh $(BIN) --quiet --editable '.[learn,rerun]'
-	tests/integration/habitat/install_lab.sh .labs/$(LAB) $(LAB)
-	NAV_EVAL_LAB_PYTHON=$(CURDIR)/.labs/$(LAB)/bin/python $(BIN)/pytest --numprocesses 2 --dist loadgroup --cov --cov-report=term $(ARGS)
+test: tools  ## every test there is; as root also those on a private Docker engine; PROCESSES=… at once
+	NAV_EVAL_LAB_PYTHON=$(CURDIR)/.labs/$(LAB)/bin/python $(BIN)/pytest --numprocesses $(PROCESSES) --dist loadgroup $(ARGS)
 
-habitat: $(READY)  ## the real habitat-lab, every version that we promise: its scores and ours on the same actions
-	for lab in $(LABS); do tests/integration/habitat/install_lab.sh .labs/$$lab $$lab && echo "habitat-lab $$lab" && \
-	    $(BIN)/python tests/integration/habitat/lab_comparison.py .labs/$$lab/bin/python $(ARGS) || exit 1; done
+# Machine code, and the bytecode of tests, are made while packages come, once, and not by every process of the tests.
+tools: $(READY)  ## what tests need beside the libraries: services, a browser, an engine, torch, habitat-lab
+	$(BIN)/python deploy/docker/simulator/warm_up.py & kernels=$$!; $(BIN)/pytest --collect-only --quiet >/dev/null 2>&1 & \
+	    deploy/host-packages.sh $(TEST_PACKAGES) && \
+	    { [ "$$(id -u)" -ne 0 ] || deploy/host-packages.sh $(ENGINE_PACKAGES); } && \
+	    { $(BIN)/python -c 'from importlib.util import find_spec as find; raise SystemExit(not (find("rerun") and find("torch")))' || \
+	        INSTALLER=pip deploy/install.sh $(BIN) --quiet --no-compile --editable '.[learn,rerun]'; } && \
+	    tests/integration/habitat/install_lab.sh .labs/$(LAB) $(LAB) && wait $$kernels && { wait || true; }
+
+coverage:  ## the same, and which lines nobody ran: it takes longer
+	$(MAKE) test ARGS="--cov --cov-report=term $(ARGS)"
+
+habitat: $(READY)  ## the real habitat-lab, every version that we promise: its scores and ours on the same actions; LAB_PYTHONS='python3.12 …'
+	for lab in $(LABS); do for python in $(LAB_PYTHONS); do \
+	    folder=.labs/$$lab$$([ $$python = $(PYTHON) ] || echo "-$${python##*/}") && \
+	    tests/integration/habitat/install_lab.sh $$folder $$lab $$python && \
+	    echo "habitat-lab $$lab, $$($$folder/bin/python -V)" && \
+	    $(BIN)/python tests/integration/habitat/lab_comparison.py $$folder/bin/python $(ARGS) || exit 1; done; done
 
 unit: $(READY)  ## the everyday loop: under a minute
 	$(BIN)/pytest tests/unit --numprocesses 2 --hypothesis-profile everyday -m 'not integration and not browser and not docker and not slow' $(ARGS)
 
 integration: $(READY)  ## processes and services: databases, queues, agents, documented commands
 	deploy/host-packages.sh $(TEST_PACKAGES)
-	$(BIN)/pytest tests/integration --numprocesses 2 --dist loadgroup -m 'not browser and not docker' $(ARGS)
+	$(BIN)/pytest tests/integration --numprocesses $(PROCESSES) --dist loadgroup -m 'not browser and not docker' $(ARGS)
 
 browser: $(READY)  ## pages in a real Chromium
 	deploy/host-packages.sh $(TEST_PACKAGES)
-	$(BIN)/pytest tests -m browser --numprocesses 2 --dist loadgroup $(ARGS)
+	$(BIN)/pytest tests -m browser --numprocesses $(PROCESSES) --dist loadgroup $(ARGS)
 
 containers: $(READY)  ## those on a private Docker engine (root)
 	deploy/host-packages.sh $(TEST_PACKAGES) $(ENGINE_PACKAGES)

@@ -13,9 +13,11 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 import venv
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,12 @@ import numpy as np
 from bench.buildings import building
 from nav_eval.scene.formats import read_scene, write_glb
 from nav_eval.scene.model import Scene
-from nav_eval.simulator.rendering.throughput import EyePose, make_walk
+from nav_eval.scene.navigation import AgentShape
+from nav_eval.sensors import Channel
+from nav_eval.simulator.rendering import Device, PreparedScene, Renderer
+from nav_eval.simulator.rendering.throughput import EyePose, Lens, make_walk, measure_frames, walk_on
+from nav_eval.simulator.scene_manager import SceneSource
+from nav_eval_worlds.houses import generate_house
 
 ROOT = Path(__file__).resolve().parent.parent
 PEERS = Path(__file__).resolve().parent / "peers"
@@ -43,9 +50,52 @@ def run() -> dict[str, object]:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["NAV_EVAL_CACHE"] = str(Path(folder) / "cache")
         pyrender = _pyrender(figures)
+        figures |= _batches(Path(folder))
         figures |= _houses(Path(folder), pyrender)
         figures |= _growth(Path(folder))
     return figures
+
+
+def _batches(folder: Path) -> dict[str, object]:
+    """Small pictures of a generated house on first walks: drawn together against one by one."""
+    file = folder / "house.glb"
+    write_glb(generate_house(1).scene, file)
+    source = SceneSource(path=file, things=(), root=folder, cache=folder / "cache")
+    ground = source.ground(AgentShape())
+    poses = list(islice(walk_on(ground, np.random.default_rng(1)), BLOCKS * BLOCK))
+    prepared, device = source.prepare_for(ground), Device.open()
+    figures: dict[str, object] = {}
+    for side in (64, 128):
+        lens = Lens(channels=frozenset({Channel.RGB, Channel.DEPTH}), width=side, height=side, hfov=90.0)
+        ways = (_walk_one_by_one, _walk_together)
+        walks = [[walk(prepared, device, lens, poses) for walk in ways] for _ in range(PASSES)]
+        alone, together = map(min, zip(*walks, strict=True))
+        figures |= {
+            f"batch_{side}_single_ms": 1000 * alone,
+            f"batch_{side}_ms": 1000 * together,
+            f"batch_{side}_over_single_ratio": alone / together,
+            f"batch_{side}_frames_per_second_and_core": 1 / together,
+        }
+    return figures
+
+
+def _walk_one_by_one(prepared: PreparedScene, device: Device, lens: Lens, poses: list[EyePose]) -> float:
+    """CPU seconds per picture, by a renderer that has drawn a single one."""
+    with Renderer(prepared, device=device) as renderer:
+        renderer.render(lens.camera(poses[0]), lens.channels)
+        _, cpu = measure_frames(renderer, lens, poses)
+    return cpu / len(poses)
+
+
+def _walk_together(prepared: PreparedScene, device: Device, lens: Lens, poses: list[EyePose]) -> float:
+    """The same in batches, as so many environments would take them that are spread along the walk."""
+    batches = [[lens.camera(pose) for pose in poses[start::BLOCK]] for start in range(BLOCK)]
+    with Renderer(prepared, device=device) as renderer:
+        renderer.render_batch(batches[0][:1] * BLOCKS, lens.channels)
+        cpu = time.process_time()
+        for cameras in batches:
+            renderer.render_batch(cameras, lens.channels)
+        return (time.process_time() - cpu) / len(poses)
 
 
 def _houses(folder: Path, pyrender: Path | None) -> dict[str, object]:

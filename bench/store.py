@@ -46,7 +46,17 @@ LINE = msgspec.json.encode(
         "metrics": dict.fromkeys(METRICS, 0.5),
         "num_steps": 120,
         "scene_id": "house_3",
-        "subtasks": [{"success": True, "navigation_error": 0.4, "ground_truth_distance": 7.5}] * 3,
+        "subtasks": [
+            {
+                "success": True,
+                "oracle_success": True,
+                "navigation_error": 0.4,
+                "ground_truth_distance": 7.5,
+                "ground_truth_steps": 30,
+                "steps": 40,
+            }
+        ]
+        * 3,
         "timing": {"total": 4.2, "agent": 3.1},
     }
 ).decode()

@@ -36,6 +36,14 @@ TARGETS = {
             ("first_over_repeated", Target(1.15, at_least=False)),
         )
     },
+    "rendering.batch_64_over_single_ratio": Target(1.15),
+    "rendering.batch_128_over_single_ratio": Target(1.15),
+    "rendering.batch_64_frames_per_second_and_core": Target(1500),
+    **{
+        f"randomisation.{scene}_level_{level}_over_plain_ratio": Target(1.3, at_least=False)
+        for scene in ("house", "scene_file")
+        for level in (1, 2, 3)
+    },
     "transport.unary_over_shared_ratio": Target(8),
     "transport.stream_over_shared_ratio": Target(5),
     "envs.blind_two_workers_ratio": Target(1.7),
@@ -62,8 +70,24 @@ TARGETS = {
     "abuse.honest_p99_ratio": Target(3, at_least=False),
     "pages.board_kept_over_json_ratio": Target(2, at_least=False),
     "pages.board_changed_over_json_ratio": Target(2, at_least=False),
+    **{
+        f"pages.explorer_{name}_5000_over_50_ratio": Target(1.5, at_least=False)
+        for name in ("first", "worst", "failures", "last")
+    },
     "pages.board_kilobytes": Target(300, at_least=False),
     "pages.board_all_rows_gzip_kilobytes": Target(300, at_least=False),
+    **{
+        f"throughput.{memory}_{workers}_workers_{at_once}_at_once_share_ratio": Target(least)
+        for memory, least in (("shared", 0.85), ("inline", 0.70))
+        for workers in (1, 2)
+        for at_once in (1, 8)
+    },
+    "memory.first_pss_mb": Target(450, at_least=False),
+    "memory.second_pss_mb": Target(150, at_least=False),
+    "memory.evaluate_pss_mb": Target(450, at_least=False),
+    "memory.prepare_500k_peak_mb": Target(1500, at_least=False),
+    "memory.prepare_500k_cpu_seconds": Target(20, at_least=False),  # 10 s on two cores
+    "memory.prepare_1700k_peak_mb": Target(700, at_least=False),
     "evaluation.overhead_share": Target(0.10, at_least=False),
     "evaluation.copied_over_drawn_beyond_drawing_ratio": Target(1.3),
     "evaluation.two_workers_ratio": Target(1.7),

@@ -30,5 +30,5 @@ printf '%s\n' hatchling grpcio-tools | image build
 # kombu speaks to Redis with the help of packaging, and does not say so.
 need pyproject.toml gateway worker s3 --with packaging \
     --without numba llvmlite moderngl dracopy trimesh lxml networkx pycollada rtree | image gateway
-need pyproject.toml render | image simulator
+need pyproject.toml render video | image simulator
 need sdk/pyproject.toml | image agent

@@ -17,6 +17,7 @@ from nav_eval.records.geometry import Pose, Vec3
 from nav_eval.scene.formats import write_glb
 from nav_eval.scene.model import Scene
 from nav_eval.scene.objects import place_objects
+from support.scheduling import SharedFixtures, get_turn
 
 # A busy machine is no failure: an example may take as long as it takes.
 settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -29,9 +30,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """For `--dist loadgroup`; otherwise as xdist likes."""
     if config.getoption("dist") != "loadgroup":
         return None
-    from support.scheduling import OneEngine
+    return SharedFixtures(config, log)
 
-    return OneEngine(config, log)
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest first; otherwise as pytest has ordered them."""
+    items.sort(key=lambda item: get_turn(item.nodeid))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

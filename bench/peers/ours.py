@@ -18,7 +18,8 @@ RIG = (math.radians(60), 0.0, math.radians(-60))
 
 
 def main(scene: Path, poses: list[EyePose]) -> None:
-    source = SceneSource(path=scene, things=(), root=scene.parent, cache=get_cache_folder())
+    # pyrender's FLAT and the naive peer show colours as they are in the file
+    source = SceneSource(path=scene, things=(), root=scene.parent, cache=get_cache_folder(), lighting="flat")
     prepared = source.prepare_for(source.ground(AgentShape()))
     device = Device.open()
     renderers: dict[str, Renderer] = {}

@@ -26,10 +26,10 @@ prune() {
         [ ! -d "$data" ] || find "$data" -mindepth 1 -maxdepth 1 -type d \
             ! -name s3 ! -name sts ! -name 'sso*' ! -name signin -exec rm -rf {} +
     done
-    # Symbols that only a debugger wants: 36 MB of the simulator.
+    # Symbols that only a debugger wants: 36 MB of the simulator, 15 of the gateway.
     if command -v strip >/dev/null; then
-        find "$target" \( -name 'libllvmlite.so' -o -path '*/zstandard/*.so' -o -name 'DracoPy*.so' \) \
-            -exec strip --strip-unneeded {} +
+        find "$target" \( -name 'libllvmlite.so' -o -path '*/zstandard/*.so' -o -name 'DracoPy*.so' \
+            -o -path '*/uvloop/*.so' -o -path '*/aiohttp/*.so' \) -exec strip --strip-unneeded {} +
     fi
 }
 

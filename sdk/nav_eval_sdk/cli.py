@@ -6,7 +6,9 @@ import argparse
 import getpass
 import importlib
 import importlib.util
+import io
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,6 +20,9 @@ from nav_eval_sdk.server import PROTOCOLS, serve
 
 
 def main(argv: Sequence[str] | None = None) -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal may lack our signs; that is no reason to fail
     words = list(sys.argv[1:] if argv is None else argv)
     cut = words.index("--") if "--" in words else len(words)
     arguments = _make_parser().parse_args(words[:cut])
@@ -26,6 +31,13 @@ def main(argv: Sequence[str] | None = None) -> None:
         code = arguments.run(arguments)
     except SdkError as error:
         print(f"nav-eval-sdk: {error}", file=sys.stderr)
+        code = 2
+    except BrokenPipeError:
+        code = 1  # whoever read our output has gone
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - or Python complains when it flushes
+    except OSError as error:
+        place = error.filename2 or error.filename or "the system"
+        print(f"nav-eval-sdk: {place}: {error.strerror or error}. Check the path and who may use it.", file=sys.stderr)
         code = 2
     except KeyboardInterrupt:
         code = 130
@@ -49,7 +61,7 @@ def _make_parser() -> argparse.ArgumentParser:
     serving.add_argument("agent", help="module:Class, path/agent.py:Class, or uninavid:module:Class")
     serving.add_argument("--protocol", choices=PROTOCOLS, default=None)
     serving.add_argument("--address", help="host:port, unix:/path, or the evaluator's ws://host:port")
-    serving.add_argument("--max-episodes", type=int, help="episodes at once, instead of what the agent says")
+    serving.add_argument("--max-episodes", type=_parse_count, help="episodes at once, instead of what the agent says")
 
     check = command("check", _run_check)
     check.add_argument("target", help="grpc://host:port, unix:/path, http://…, ws://0.0.0.0:port, or an image")
@@ -265,6 +277,13 @@ def _make_client(arguments: argparse.Namespace) -> Any:  # noqa: ANN401
     return ChallengeClient(*http_client.load_credentials(arguments.server))
 
 
+def _parse_count(text: str) -> int:
+    count = int(text)
+    if count < 1:
+        raise argparse.ArgumentTypeError(f"{count} is too few; at least 1")
+    return count
+
+
 def load_agent(name: str) -> Any:  # noqa: ANN401
     """The class called `module:Class` or `path/agent.py:Class`; after `uninavid:` and the like, wrapped as an agent."""
     model, _, wrapped = name.partition(":")
@@ -273,12 +292,14 @@ def load_agent(name: str) -> Any:  # noqa: ANN401
     source, _, attribute = name.rpartition(":")
     if not source:
         raise SdkError(f"{name!r} is no agent; write module:Class, such as agent:MyAgent.")
+    if source.endswith(".py") and not Path(source).is_file():
+        raise SdkError(f"There is no file {source}; give the path of the one that holds {attribute}.")
     sys.path.insert(0, str(Path(source).resolve().parent) if source.endswith(".py") else "")
     try:
         module = importlib.import_module(Path(source).stem if source.endswith(".py") else source)
         return getattr(module, attribute)
     except (ModuleNotFoundError, AttributeError) as error:
-        raise SdkError(f"Cannot load {name!r}: {error}") from error
+        raise SdkError(f"Cannot load {name!r}: {error}. Install what is missing, or correct the name.") from error
 
 
 def _load_wrapped(model: str, name: str) -> Any:  # noqa: ANN401

@@ -238,7 +238,8 @@ class _Adapter(Agent):
 def _make_agent(make: Callable[[], Agent]) -> Agent:
     agent = make()
     if inspect.isclass(agent) or not (_has_own(agent, "act") or _has_own(agent, "act_batch")):
-        raise SdkError(f"{agent!r:.200} is no agent: give it the method `act(observation)`.")
+        name = getattr(agent, "__qualname__", type(agent).__qualname__)
+        raise SdkError(f"{name} is no agent: give it the method `act(observation)`.")
     return agent if isinstance(agent, Agent) else _Adapter(agent)
 
 

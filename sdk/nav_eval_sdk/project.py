@@ -81,7 +81,7 @@ def pack_folder(folder: Path, out: Path, *, command: Sequence[str] = AGENT_COMMA
 def _list_files(folder: Path) -> Iterator[Path]:
     """All files, in an order that depends on their names alone."""
     if not folder.is_dir():
-        raise SdkError(f"{folder} is no folder.")
+        raise SdkError(f"{folder} is no folder; give the one with your agent in it (nav-eval-sdk init makes one).")
     for place, folders, names in os.walk(folder):
         below = Path(place).relative_to(folder)
         folders[:] = sorted(name for name in folders if name not in LEFT_OUT and (below / name).as_posix() not in TRIED)

@@ -4,14 +4,20 @@ An array file is a line of JSON, which says what the file is about and where eac
 written beside its place and moved there when complete, so a reader finds a whole file or none.
 """
 
+import ctypes
+import fcntl
 import mmap
 import os
 import tempfile
-from collections.abc import Mapping
+import weakref
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
+
+from nav_eval.errors import NavEvalError
 
 if TYPE_CHECKING:  # whoever only asks for the folder need not wait for numpy
     import numpy as np
@@ -25,6 +31,39 @@ def get_cache_folder(environ: Mapping[str, str] | None = None) -> Path:
     if chosen:
         return Path(chosen)
     return Path(variables.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nav-eval"
+
+
+@contextmanager
+def lock_maker(path: Path) -> Iterator[None]:
+    """Only one at a time makes what belongs at `path`, of all threads and processes: the others wait and find it there.
+
+    Look again once you hold the lock. A cache that cannot be written to has no locks: everybody makes their own.
+    """
+    file = path.with_name(f".{path.name}.lock")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(file, os.O_CREAT | os.O_RDWR, 0o644)
+    except OSError:
+        yield
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        file.unlink(missing_ok=True)  # who opened it before waits for it still, and then finds what was made
+        os.close(handle)
+
+
+def open_cache_folder() -> Path:
+    """The cache folder, which is there afterwards; the refusal says how to choose another."""
+    folder = get_cache_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise NavEvalError(
+            f"Cannot make the cache folder {folder}: {error.strerror}. Set NAV_EVAL_CACHE to one that you may write to."
+        ) from error
+    return folder
 
 
 ALIGNMENT = 64  #: bytes; arrays start at multiples of it
@@ -92,20 +131,19 @@ class ArrayFile:
         return np.frombuffer(self._content[first : first + size], dtype=kind).reshape(entry.shape)
 
 
-def drop_pages(array: "NDArray[Any]") -> None:
-    """Give back the memory that a mapped array takes until somebody looks at it again; other arrays keep theirs."""
-    import numpy as np
-
-    owner: Any = array
-    while isinstance(owner, np.ndarray | memoryview):
-        owner = owner.base if isinstance(owner, np.ndarray) else owner.obj
-    if isinstance(owner, mmap.mmap) and array.nbytes:
-        whole = np.frombuffer(owner, dtype=np.uint8)
-        start = array.ctypes.data - whole.ctypes.data
-        first = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE  # pages that it shares with its neighbours stay
-        size = (start + array.nbytes) // mmap.PAGESIZE * mmap.PAGESIZE - first
-        if size > 0:
-            owner.madvise(mmap.MADV_DONTNEED, first, size)
+def map_file(path: Path) -> "ctypes.Array[ctypes.c_ubyte]":
+    """The bytes of a file, read-only, without a file that stays open: Python's own maps keep one each."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *(ctypes.c_int,) * 3, ctypes.c_long]
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        address = libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_SHARED, file.fileno(), 0) if size else None
+    if address in (None, ctypes.c_void_p(-1).value):
+        raise ValueError(f"{path} cannot be mapped")
+    content = (ctypes.c_ubyte * size).from_address(address)
+    weakref.finalize(content, libc.munmap, ctypes.c_void_p(address), ctypes.c_size_t(size))
+    return content
 
 
 def _write(file: BinaryIO, arrays: "dict[str, NDArray[Any]]", about: dict[str, object]) -> None:

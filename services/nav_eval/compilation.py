@@ -6,6 +6,8 @@ go on being used after an upgrade. So names in the cache carry a digest of the w
 
 Numba takes most of a second to load, which is longer than most runs take to verify. So nothing loads it before
 a kernel is called, and the few kernels that a replay needs are kept as object files, too (`machine_code`).
+
+Processes that start together need the same kernels: one compiles, the others wait and read what it wrote.
 """
 
 import hashlib
@@ -16,6 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from nav_eval import machine_code
+from nav_eval.cache import lock_maker
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -39,15 +42,17 @@ class Kernel:
         compiler: Any = numba.njit  # its types do not know all its options
         self._function.__qualname__ = self.cache_name
         try:
-            return compiler(cache=True, **self._options)(self._function)
+            dispatcher = compiler(cache=True, **self._options)(self._function)
         except RuntimeError:  # nowhere to write a cache (read-only image, no home): compile per process
             return compiler(**self._options)(self._function)
+        dispatcher.compile = partial(_compile_alone, dispatcher, Path(dispatcher.stats.cache_path) / self.cache_name)
+        return dispatcher
 
     @property
     def cache_name(self) -> str:
         """The function, as code of just this version of it and of what it calls."""
         name = self._function.__qualname__
-        digest = _hash_package(Path(self._function.__code__.co_filename).parent)
+        digest = hash_package(Path(self._function.__code__.co_filename).parent)
         return name if name.endswith(digest) else f"{name}_{digest}"
 
     @property
@@ -104,8 +109,24 @@ def compile_nogil_inline(function: Function) -> Function:
     return compile_kernel(function, forceinline=True, error_model="numpy")
 
 
+def _compile_alone(dispatcher: Any, place: Path, signature: object) -> object:  # noqa: ANN401
+    """Numba's `compile`, while no other process compiles the same kernel.
+
+    Numba's own lock comes first, always: a kernel's callees are compiled while it is held, so a thread that waited
+    for it with a file locked would stop the one that holds it.
+    """
+    from numba.core.compiler_lock import global_compiler_lock
+
+    compile_signature = partial(type(dispatcher).compile, dispatcher)
+    with global_compiler_lock:
+        if dispatcher.is_compiling:  # a kernel that calls itself holds its file already
+            return compile_signature(signature)
+        with lock_maker(place):
+            return compile_signature(signature)
+
+
 @cache
-def _hash_package(package: Path) -> str:
+def hash_package(package: Path) -> str:
     """Of all modules in a package."""
     digest = hashlib.sha256()
     for file in sorted(package.glob("*.py")):

@@ -6,7 +6,7 @@ entry-point group `nav_eval.generators`.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 
 from nav_eval.cache import get_cache_folder
 from nav_eval.config.schema import BenchmarkConfig
+from nav_eval.dataset.episode import Episode
 from nav_eval.registry import Registry
-from nav_eval.scene.model import Material, Scene, Texture
+from nav_eval.scene.model import Light, Material, Scene, Semantics, Texture
 
 Say = Callable[[str], None]
+Relight = Callable[[Sequence[Light]], NDArray[np.uint8]]
+"""From the lights of a scene, in their order, to its vertex colours (V × 4)."""
 HOUSES = "houses"  #: the generator that `dataset.generate` means
 
 log = logging.getLogger(__name__)
@@ -35,8 +38,17 @@ class WorldGenerator(Protocol):
     ) -> tuple[Material, tuple[Texture, ...]] | None:
         """Another finish for a wall, floor or ceiling, its texture counted from 0; None for anything else."""
 
+    def prepare_finishes(self, materials: Sequence[Material]) -> None:
+        """Make whatever `vary_material` needs for these materials, so that no single draw waits for it."""
+
+    def find_mentioned(self, semantics: Semantics, episode: Episode) -> frozenset[int]:
+        """Ids of the objects that the words of an episode mention, or that may be taken for what they mention."""
+
     def bake_lighting(self, scene: Scene) -> NDArray[np.uint8]:
         """Vertex colours (V × 4) of a scene under its own lights."""
+
+    def prepare_lighting(self, scene: Scene) -> Relight:
+        """The same, for many changes of the scene's lights: what does not depend on their strength is found once."""
 
 
 GENERATORS: Registry[Callable[[], WorldGenerator]] = Registry(

@@ -38,7 +38,7 @@ class NotSignedIn(GatewayError):
 
 
 class ScopeMissing(GatewayError):
-    """The token may not be used for this; make one with the scope that the message names."""
+    """The token does not allow this; create one with the scope that the message names."""
 
 
 class UnsupportedVersion(GatewayError):
@@ -58,7 +58,7 @@ class BadHeader(GatewayError):
 
 
 class ChecksumMismatch(GatewayError):
-    """The bytes are not those of the Upload-Checksum; they were thrown away, send them again."""
+    """The data does not match its Upload-Checksum and was discarded; send it again."""
 
 
 class BadRange(GatewayError):
@@ -66,15 +66,15 @@ class BadRange(GatewayError):
 
 
 class Gone(GatewayError):
-    """It was there, and will not come back; the message says why."""
+    """This no longer exists; the message says why."""
 
 
 class TooSlow(GatewayError):
-    """The body did not come in time; send it again."""
+    """The request did not arrive in time; send it again."""
 
 
 class StorageFull(GatewayError):
-    """There is no room left for this; tell the organiser, and try again later."""
+    """There is no storage left; tell the organiser, and try again later."""
 
 
 class TooManyRequests(GatewayError):
@@ -94,11 +94,17 @@ class LoginNeeded(NotSignedIn):
 
 
 class CsrfTokenInvalid(NotAllowed):
-    """This form did not come from a page of ours, or the page was too old; load the page again and repeat."""
+    """This form did not come from this site, or its page has expired; reload the page and try again."""
 
 
 class FormInvalid(StoreError):
     """A field of the form is not filled in as it should be; the message names it."""
+
+
+class TextInvalid(StoreError):
+    """The text of the competition is not right; the message names the line."""
+
+    is_translated = False
 
 
 log = logging.getLogger("nav_eval_gateway")

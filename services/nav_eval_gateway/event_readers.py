@@ -29,6 +29,7 @@ class SubmissionReader:
     def __call__(self, last: int | None) -> EventBatch:
         """Events before the status: what is told must never be older than what was told before."""
         with self.database.read() as session:
+            permissions.refuse_ended(session, self.caller)
             if last is None:
                 latest, now, ranking = events.get_latest_id(session), *self._read_status(session)
                 return self._end(
@@ -127,6 +128,7 @@ class CompetitionReader:
 
     def __call__(self, last: int | None) -> EventBatch:
         with self.database.read() as session:
+            permissions.refuse_ended(session, self.caller)
             if last is None:
                 return EventBatch((), events.get_latest_id(session))
             competition = session.get_one(Competition, self.competition_id)

@@ -92,7 +92,7 @@ class BodyLimit:
             try:
                 message = await asyncio.wait_for(receive(), max(0.0, last - time.monotonic()))
             except TimeoutError:
-                raise HTTPException(408, "The body did not come in time; send it again.") from None
+                raise HTTPException(408, "The request did not arrive in time; send it again.") from None
             size += len(message.get("body", b""))
             whole = not message.get("more_body", False)
             if size > self._most:

@@ -26,8 +26,8 @@ from nav_eval_gateway.errors import Unavailable
 from nav_eval_gateway.openid_settings import OpenIdSettings, is_safe
 from nav_eval_gateway.rate_limit import ConcurrencyLimit
 from nav_eval_store.errors import BadCredentials, NotAllowed
-from nav_eval_store.people.accounts import EMAIL
 from nav_eval_store.people.identities import ProvedPerson
+from nav_eval_store.people.mailboxes import EMAIL
 
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 """Signatures with a key that only the provider has: never `none`, never one that our own secret could make."""
@@ -205,7 +205,7 @@ def _fetch_json(url: str) -> dict[str, Any]:
 
 
 def _make_refusal() -> Unavailable:
-    return Unavailable("The login provider does not answer as it should; try again in a moment.")
+    return Unavailable("The login provider is not answering properly; try again in a moment.")
 
 
 def suggest_name(title: str) -> str:

@@ -101,6 +101,12 @@ def get_viewer(session: Session, caller: Caller, competition: Competition) -> Vi
     return Viewer(None if member is None else member.team_id, is_organiser(session, caller, competition))
 
 
+def refuse_ended(session: Session, caller: Caller) -> None:
+    """Refuse a caller who was let in before, and whose token, session or account has ended meanwhile."""
+    if caller.token_id is not None and not accounts.is_token_good(session, caller.token_id):
+        raise NotAllowed("Log in again, or create a new token.")
+
+
 class TeamAccess(NamedTuple):
     """A team as somebody who may see it sees it."""
 
@@ -121,6 +127,19 @@ def get_team(session: Session, caller: Caller, team_id: UUID) -> TeamAccess:
     raise NotFound("There is no such team, or it is not yours.")
 
 
+def get_shown_team(session: Session, team_id: UUID) -> Team:
+    """A team that told everybody of itself; for others there is no such team."""
+    found = session.get(Team, team_id)
+    if found is None or not is_shown_team(found):
+        raise NotFound("There is no such team, or it is not yours.")
+    return found
+
+
+def is_shown_team(team: Team) -> bool:
+    """Whether everybody may know what the team tells of itself."""
+    return team.profile is not None and team.status is TeamStatus.ACTIVE
+
+
 def get_captained_team(session: Session, caller: Caller, team_id: UUID) -> Team:
     """A team, for its captain or an organiser."""
     found, member, organiser = get_team(session, caller, team_id)
@@ -133,7 +152,9 @@ def get_own_team(session: Session, caller: SignedIn, competition: Competition) -
     """The caller's own team in a competition."""
     member = teams.find_member_of_competition(session, caller.user.id, competition)
     if member is None:
-        raise NotAllowed("You are in no team of {title}; found one, or accept an invitation.", title=competition.title)
+        raise NotAllowed(
+            "You are not in a team of {title}; create one, or accept an invitation.", title=competition.title
+        )
     return member.team
 
 
@@ -148,6 +169,13 @@ class SubmissionAccess(NamedTuple):
 
     def shows_means(self) -> bool:
         return may_see_means(self.submission, self.audience)
+
+    def shows_instructions(self) -> bool:
+        """Whether scenes and instructions may be read: by organisers, and where films (which show them) are public.
+
+        Where films are for the team alone they stay with the organiser: what a team learns film by film is bounded.
+        """
+        return self.audience is Audience.ORGANISER or may_see_submission(self.submission, "replays", Audience.PUBLIC)
 
 
 def get_submission(session: Session, caller: Caller, submission_id: UUID) -> SubmissionAccess:
@@ -182,8 +210,8 @@ def get_submission_showing(session: Session, caller: Caller, submission_id: UUID
         return access
     if not may_see(access.submission.phase, part, access.audience):
         audience = access.submission.phase.config.visibility.get_audience(part)
-        raise NotAllowed("In this phase {part} are for the {audience} only.", part=part, audience=audience)
-    raise NotAllowed("The {part} of this submission are for the organiser only.", part=part)
+        raise NotAllowed("In this phase, {part} are visible to the {audience} only.", part=part, audience=audience)
+    raise NotAllowed("The {part} of this submission are visible to the organiser only.", part=part)
 
 
 def get_upload(session: Session, caller: Caller, upload_id: UUID) -> Upload:
@@ -191,5 +219,5 @@ def get_upload(session: Session, caller: Caller, upload_id: UUID) -> Upload:
     found = records.get_upload(session, upload_id)
     viewed = get_viewer(session, caller, found.submission.phase.competition).audience(found.submission.team_id)
     if viewed is Audience.PUBLIC:
-        raise NotFound("There is no such upload, or no longer.")
+        raise NotFound("There is no such upload, or it has expired.")
     return found

@@ -121,7 +121,7 @@ class Shares:
     """So many at once for each caller; 0 is without limit. Threads may share it."""
 
     def __init__(
-        self, most: int, *, refusal: str = "Too much of this at once; wait until some of it has ended."
+        self, most: int, *, refusal: str = "Too many of these at once; wait until some have finished."
     ) -> None:
         self._most, self._refusal = most, refusal
         self._held: Counter[str] = Counter()
@@ -150,11 +150,11 @@ class CallerLimits:
 
     def __init__(self, limits: RateLimits, *, clock: Callable[[], float] = monotonic) -> None:
         self.limits = limits
-        watching = "Too many live streams; close one, or ask for the status now and then instead."
+        watching = "Too many live streams; close one, or check the status from time to time instead."
         self._streams_of_address = Shares(limits.streams_of_address, refusal=watching)
         self._streams_of_account = Shares(limits.streams_of_account, refusal=watching)
-        self.lookups = Shares(limits.lookups, refusal="Too many addresses at once; add one webhook after the other.")
-        self.searches = Shares(limits.searches, refusal="Too many searches at once; wait for the first one.")
+        self.lookups = Shares(limits.lookups, refusal="Too many addresses at once; add one webhook at a time.")
+        self.searches = Shares(limits.searches, refusal="Too many searches at once; wait for the first one to finish.")
         self.passwords = PasswordFailures(Buckets(limits.failures, clock=clock) if limits.failures else None)
 
     def count_stream(self, scope: Scope) -> Callable[[], None]:
@@ -187,7 +187,7 @@ class PasswordFailures:
         if self._buckets is not None and (wait := self._buckets.look(key)) > 0:
             seconds = max(1, math.ceil(wait))
             raise TooManyRequests(
-                "Too many wrong passwords for this account; come back in {seconds} s.",
+                "Too many wrong passwords for this account; try again in {seconds} s.",
                 seconds=seconds,
                 headers={"Retry-After": str(seconds)},
             )
@@ -322,6 +322,7 @@ GUESSING: Mapping[str, frozenset[str]] = {
             *("/api/v1/users", "/api/v1/login", "/api/v1/invitations/accept"),
             *("/api/v1/me/email", "/api/v1/me/email/confirm", "/account/email", "/account/email/confirm"),
             *("/login", "/login/openid/name", "/register", "/join", "/account/password", "/account/identities"),
+            *("/api/v1/password-reset", "/api/v1/password-reset/confirm", "/forgotten", "/reset"),
         }
     ),
     "PUT": frozenset({"/api/v1/me/password"}),
@@ -360,7 +361,7 @@ class ConcurrencyLimit:
 
     def __enter__(self) -> None:
         if not self._admitted.acquire(blocking=False):
-            raise Unavailable("Too many people do this at once; try again in a moment.")
+            raise Unavailable("Too many people are doing this at once; try again in a moment.")
         self._inside.acquire()
 
     def __exit__(self, *_: object) -> None:

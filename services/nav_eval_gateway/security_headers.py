@@ -8,6 +8,10 @@ PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
+EMBED_POLICY = (
+    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors *"
+)
+"""Of the one page that other sites may frame: a public board without scripts, forms and cookies."""
 FILE_POLICY = "sandbox; default-src 'none'"
 
 USUAL_HEADERS = {

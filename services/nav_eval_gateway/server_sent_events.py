@@ -176,7 +176,7 @@ class EventBroadcaster:
         """An answer that goes on until there is nothing more to tell; refused beyond what this process can serve."""
         if len(self._subscriptions) >= MOST_SUBSCRIPTIONS:
             release()
-            raise Unavailable("Too many are watching; ask for the status now and then instead.")
+            raise Unavailable("Too many people are watching; check the status from time to time instead.")
         return EventStream(self._stream(subscription, read, last), release)
 
     async def _stream(self, subscription: Subscription, read: Read, last: int | None) -> AsyncIterator[bytes]:

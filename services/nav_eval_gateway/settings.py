@@ -18,6 +18,7 @@
 | `NAV_EVAL_METRICS_TOKEN` | none needed | what a scraper of /metrics must bring |
 | `NAV_EVAL_ALLOW_PRIVATE_WEBHOOKS` | no | webhooks may point into the local network |
 | `NAV_EVAL_SMTP`, `NAV_EVAL_MAIL_FROM` | no e-mail | as the workers have them, for mails that confirm addresses |
+| `NAV_EVAL_DOCS` | none | address of your documentation, which pages link to |
 | `NAV_EVAL_OIDC_…` | no such login | login by OpenID Connect: `openid_settings` |
 """
 
@@ -45,6 +46,7 @@ class GatewaySettings:
     store: StoreSettings
     broker: Broker
     secret_key: str  #: signs cookies; whoever has it can forge them
+    docs_url: str | None = None  #: of the installation's documentation
     base_url: str | None = None  #: public address without a slash at its end; None is as the request says
 
     max_body: int = 1 << 20  #: bytes of a request that is no upload
@@ -114,17 +116,18 @@ class GatewaySettings:
             trusted_proxies=parse_networks(variables.get("NAV_EVAL_TRUSTED_PROXIES", "")),
             smtp=SmtpSettings.from_environment(variables),
             openid=OpenIdSettings.from_environment(variables),
+            docs_url=_parse_address(variables.get("NAV_EVAL_DOCS"), "NAV_EVAL_DOCS"),
             metrics_token=read_variable(variables, "NAV_EVAL_METRICS_TOKEN") or None,
             allow_private_webhooks=read_flag(variables, "NAV_EVAL_ALLOW_PRIVATE_WEBHOOKS"),
         )
 
 
-def _parse_address(url: str | None) -> str | None:
+def _parse_address(url: str | None, name: str = "NAV_EVAL_URL") -> str | None:
     if not url:
         return None
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise OperatorError(f"NAV_EVAL_URL is {url!r}; it must be the public address, such as https://nav.example.org.")
+        raise OperatorError(f"{name} is {url!r}; it must be a public address, such as https://nav.example.org.")
     return url.rstrip("/")
 
 

@@ -146,7 +146,7 @@ async def receive_pieces(receive: Receive, *, idle_seconds: float) -> AsyncItera
                 message = await receive()
         except TimeoutError:
             raise TooSlow(
-                "No byte came for {idle_seconds:g} s; what came before is kept, go on from there.",
+                "No data arrived for {idle_seconds:g} s; what came before is kept, resume from there.",
                 idle_seconds=idle_seconds,
             ) from None
         if message["type"] == "http.disconnect":

@@ -110,7 +110,7 @@ def find_open_upload(parts: Services, caller: SignedIn, upload_id: UUID, *, leng
 
 def refuse_ended(submission: Submission) -> None:
     if submission.state in (SubmissionState.FAILED, SubmissionState.CANCELLED):
-        raise Gone("The submission is {state}; make a new one.", state=submission.state)
+        raise Gone("The submission is {state}; create a new one.", state=submission.state)
 
 
 def get_offset(parts: Services, upload: Upload) -> int:

@@ -8,6 +8,7 @@ Where the blobs of a submission lie (workers write there, the gateway reads):
 logs/<submission>/agent.txt              what the agent printed before and between episodes
 logs/<submission>/episodes/<episode>.txt what it printed in an episode
 replays/<submission>/<episode>.json      the whole line of episodes.jsonl, with trajectory and actions
+films/<submission>/<episode>.mp4         a video of it, to keep
 films/<submission>/<episode>.json        the same as people look at it: map, cameras, goals (nav_eval.replay.model)
 artifacts/<submission>/<name>            anything else that the phase shows as replays: maps, videos, reports
 """
@@ -66,6 +67,11 @@ def make_replay_key(submission_id: UUID, episode_id: str) -> str:
 def make_film_key(submission_id: UUID, episode_id: str) -> str:
     """An episode with its pictures, as `encode_replay` writes it."""
     return join_key(FILMS, submission_id, f"{episode_id}.json")
+
+
+def make_video_key(submission_id: UUID, episode_id: str) -> str:
+    """The same as a file that any player shows."""
+    return join_key(FILMS, submission_id, f"{episode_id}.mp4")
 
 
 def make_artifact_key(submission_id: UUID, *name: str) -> str:

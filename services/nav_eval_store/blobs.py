@@ -178,7 +178,7 @@ class BlobStore:
         digest = self._uploads.digest(key)
         if sha256 is not None and sha256 != digest:
             raise DigestMismatch(
-                "The bytes have the sha256 {digest}, announced was {announced}; upload them again.",
+                "The archive has the sha256 {digest}, but {announced} was announced; upload it again.",
                 digest=digest,
                 announced=sha256,
             )

@@ -13,6 +13,7 @@ from rich.table import Table
 from sqlalchemy import func, select
 
 from nav_eval.config import load_competition
+from nav_eval.config.competition_text import find_whole_text
 from nav_eval_store import backup as backups
 from nav_eval_store import retention
 from nav_eval_store.audit import Actor
@@ -128,6 +129,22 @@ def confirm_email(
     typer.echo(f"{found.email} is {user}'s.")
 
 
+@admin.command("disable-user")
+def disable_user(user: str, reason: Annotated[str, typer.Option(help="For the audit log.")]) -> None:
+    """Shut USER out at once: no password, token, session or login works. Their submissions stay as they are."""
+    with _begin_session() as session:
+        accounts.disable_user(session, accounts.get_user(session, user), actor=_make_actor(), reason=reason)
+    typer.echo(f"{user} is shut out; `nav-eval admin enable-user {user}` lets them in again.")
+
+
+@admin.command("enable-user")
+def enable_user(user: str, reason: Annotated[str, typer.Option(help="For the audit log.")]) -> None:
+    """Let USER in again who was shut out; they log in anew."""
+    with _begin_session() as session:
+        accounts.enable_user(session, accounts.get_user(session, user), actor=_make_actor(), reason=reason)
+    typer.echo(f"{user} may log in again; tokens of before are not good any more.")
+
+
 @admin.command("backup")
 def backup_(folder: Path) -> None:
     """Write the whole installation into FOLDER: rows and blobs."""
@@ -222,7 +239,13 @@ def apply(
     """Create or update the competition that FILE describes."""
     config = load_competition(file)
     with _begin_session() as session:
-        applied = configuration.apply(session, config, actor=_make_actor(), allow_dangerous=allow_dangerous or dry_run)
+        applied = configuration.apply(
+            session,
+            config,
+            actor=_make_actor(),
+            allow_dangerous=allow_dangerous or dry_run,
+            source=find_whole_text(file, config),
+        )
         for change in applied.changes:
             typer.echo(f"{'! ' if change.danger else '  '}{change}" + (f"  ({change.danger})" if change.danger else ""))
         if dry_run:

@@ -309,7 +309,7 @@ def decode_cursor(text: str | None, kind: type[T]) -> T | None:
         key = msgspec.json.decode(data, type=kind)
         _refuse_strange(key)
     except (ValueError, binascii.Error, msgspec.MsgspecError) as error:
-        raise StoreError("This cursor is not one of ours; begin again without it.") from error
+        raise StoreError("This cursor is invalid; start again without it.") from error
     return key
 
 

@@ -30,19 +30,19 @@ class NotFound(StoreError):
 
 
 class NotAllowed(StoreError):
-    """The one who asks may not do this."""
+    """You are not allowed to do this."""
 
 
 class BadCredentials(StoreError):
-    """The token, password or invitation is not valid, or no longer; ask for a new one."""
+    """The token, password or invitation is invalid or has expired; ask for a new one."""
 
 
 class BadInvitation(BadCredentials):
-    """This invitation is not valid, or no longer; ask the captain for a new one."""
+    """This invitation is invalid or has expired; ask the captain for a new one."""
 
 
 class Conflict(StoreError):
-    """This contradicts what is already there."""
+    """This conflicts with what is already there."""
 
 
 class NameInUse(Conflict):
@@ -54,11 +54,11 @@ class IllegalTransition(Conflict):
 
 
 class PhaseNotOpen(StoreError):
-    """The phase takes no submissions now."""
+    """The phase is not accepting submissions now."""
 
 
 class QuotaExceeded(StoreError):
-    """The team has no submission left; the message says when the next one is possible."""
+    """The team has no submissions left; the message says when the next one is possible."""
 
     def __init__(self, message: str | None = None, /, *, retry_seconds: int | None = None, **values: object) -> None:
         super().__init__(message, **values)
@@ -67,7 +67,7 @@ class QuotaExceeded(StoreError):
 
 
 class UploadTooLarge(StoreError):
-    """These are more bytes than are allowed, or than were announced."""
+    """This is more than is allowed, or than was announced."""
 
 
 class LeaseLost(Conflict):
@@ -87,7 +87,7 @@ class DangerousChange(Conflict):
 
 
 class OffsetMismatch(Conflict):
-    """The upload continues elsewhere than where it ended; ask for its offset and go on from there."""
+    """The upload does not continue where it stopped; ask for its offset and resume from there."""
 
 
 class UploadBusy(StoreError):
@@ -95,7 +95,7 @@ class UploadBusy(StoreError):
 
 
 class DigestMismatch(StoreError):
-    """The bytes that arrived are not those that were announced; upload again."""
+    """What arrived is not what was announced; upload it again."""
 
 
 class BadKey(OperatorError):

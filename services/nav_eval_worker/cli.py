@@ -3,6 +3,7 @@
 import faulthandler
 import logging
 import platform
+import signal
 from dataclasses import replace
 from typing import Annotated
 
@@ -28,6 +29,10 @@ def run_worker(
         str | None, typer.Option(help="docker, or process where everybody is trusted (nothing is isolated).")
     ] = None,
     beat: Annotated[bool, typer.Option("--beat", help="Also look after the queue: at least one worker must.")] = False,
+    beat_only: Annotated[
+        bool,
+        typer.Option("--beat-only", help="Look after queue, boards, messages and disk; take no job, need no engine."),
+    ] = False,
     once: Annotated[bool, typer.Option("--once", help="Do what there is to do, then end.")] = False,
 ) -> None:
     """Validate, run and score submissions."""
@@ -44,7 +49,26 @@ def run_worker(
         runtime=runtime or known.runtime,
         beat=beat or known.beat,
     )
+    if beat_only:
+        raise typer.Exit(look_after(settings, once=once))
     raise typer.Exit(run_once(settings) if once else serve(settings))
+
+
+def look_after(settings: WorkerSettings, *, once: bool) -> int:
+    """What a beat does and no more, until a signal ends it: for a hub whose jobs are done elsewhere."""
+    from nav_eval_worker.context import open_store_context
+    from nav_eval_worker.maintenance import Maintenance
+
+    context = open_store_context(settings)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: context.stopping.set())
+    maintenance = Maintenance(context)
+    if once:
+        maintenance.run_round()
+    else:
+        maintenance.run_forever()
+    maintenance.wait_for_deliveries()
+    return 0
 
 
 def run_once(settings: WorkerSettings) -> int:

@@ -32,23 +32,29 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(kw_only=True, slots=True)
-class WorkerContext:
-    """What one worker works with."""
+class StoreContext:
+    """What is needed to look after the store: no engine, no runtime."""
 
     settings: WorkerSettings
     database: Database
     blobs: BlobStore
-    runtime: Runtime
     dispatcher: Dispatcher
     stopping: threading.Event = field(default_factory=threading.Event)  #: take nothing new, come to an end
-    health: RuntimeHealth = field(init=False)  #: whether the runtime can run anything now
-
-    def __post_init__(self) -> None:
-        self.health = RuntimeHealth(self.runtime)
 
     @property
     def deadlines(self) -> Deadlines:
         return self.settings.deadlines
+
+
+@dataclass(kw_only=True, slots=True)
+class WorkerContext(StoreContext):
+    """What one worker works with."""
+
+    runtime: Runtime
+    health: RuntimeHealth = field(init=False)  #: whether the runtime can run anything now
+
+    def __post_init__(self) -> None:
+        self.health = RuntimeHealth(self.runtime)
 
     def transact(self, work: Callable[[Session], T], *, seconds: float = RETRY_SECONDS) -> T:
         """`work` in a transaction, tried again while the database is away."""
@@ -98,13 +104,20 @@ def open_context(settings: WorkerSettings) -> WorkerContext:
     runtime = open_runtime(settings)
     runtime.check()
     runtime.probe()
+    store = open_store_context(settings)
+    return WorkerContext(
+        settings=settings, database=store.database, blobs=store.blobs, runtime=runtime, dispatcher=store.dispatcher
+    )
+
+
+def open_store_context(settings: WorkerSettings) -> StoreContext:
+    """Database, blobs and broker; refused when the database has another version."""
     database = settings.store.open_database()
     runner.check_revision(database)
-    return WorkerContext(
+    return StoreContext(
         settings=settings,
         database=database,
         blobs=settings.store.open_blobs(),
-        runtime=runtime,
         dispatcher=Dispatcher(settings.broker, database, deadlines=settings.deadlines),
     )
 

@@ -15,7 +15,7 @@ from nav_eval_store.work.leases import ClaimRefusal, Lease
 from nav_eval_store.work.queues import JobQueue
 from nav_eval_worker.context import WorkerContext
 from nav_eval_worker.jobs.canary import run_canary
-from nav_eval_worker.jobs.replay import make_requested_film
+from nav_eval_worker.jobs.replay import make_requested_film, make_requested_video
 from nav_eval_worker.jobs.score import score_submission
 from nav_eval_worker.jobs.shard import run_shard
 from nav_eval_worker.jobs.validation import validate_submission
@@ -29,6 +29,7 @@ JOBS: Mapping[JobKind, Callable[[WorkerContext, LeaseKeeper], None]] = {
     JobKind.SHARD: run_shard,
     JobKind.SCORE: score_submission,
     JobKind.FILM: make_requested_film,
+    JobKind.VIDEO: make_requested_video,
 }
 CLAIM_SECONDS = 30.0
 """A message waits so long for a database that restarts."""

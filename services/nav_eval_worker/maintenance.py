@@ -13,10 +13,11 @@ from nav_eval_store import retention
 from nav_eval_store.boards import ranking
 from nav_eval_store.notifications import sender
 from nav_eval_store.work import recovery
-from nav_eval_worker.context import WorkerContext
+from nav_eval_worker.context import StoreContext
 
 ROUND_SECONDS = 5.0
 TIDY_SECONDS = 600.0
+GRACE_SECONDS = 8.0
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +25,7 @@ log = logging.getLogger(__name__)
 class Maintenance:
     """One round after the other."""
 
-    def __init__(self, context: WorkerContext) -> None:
+    def __init__(self, context: StoreContext) -> None:
         self._context = context
         self._tidied_at = -TIDY_SECONDS
         self._delivery: threading.Thread | None = None
@@ -44,6 +45,11 @@ class Maintenance:
         while not self._context.stopping.is_set():
             self.run_round()
             self._context.stopping.wait(seconds)
+
+    def wait_for_deliveries(self, seconds: float = GRACE_SECONDS) -> None:
+        """Let messages that are on their way arrive; those that do not are sent again."""
+        if self._delivery is not None:
+            self._delivery.join(seconds)
 
     def _guard(self, step: Callable[[], int | None]) -> int | None:
         try:

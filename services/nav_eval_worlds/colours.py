@@ -6,6 +6,7 @@ nobody would give them another name.
 
 from functools import lru_cache
 
+from nav_eval.generator_version import FIRST_GENERATOR
 from nav_eval.records.geometry import Vec3
 from nav_eval_worlds.randomness import RandomStream
 
@@ -36,12 +37,31 @@ SHADES: dict[str, tuple[str, ...]] = {
     "gold": ("c9a24a", "cfa954", "c19a41", "caa450"),
 }
 
+#: what later generators use instead: the strong colours as they are on cloth, paint and wood
+MUTED: dict[str, tuple[str, ...]] = {
+    "red": ("9b3f3a", "a54840", "8f3635", "a0443f"),
+    "orange": ("c8793f", "cc8248", "bd6f38", "c67c45"),
+    "yellow": ("d9b65c", "dfbe68", "cfab52", "d8b865"),
+    "green": ("6f9463", "69905f", "78996b", "6c9266"),
+    "dark green": ("33503c", "38553f", "2d4835", "354f3d"),
+    "teal": ("3d7a7b", "447f7f", "367073", "3f7a7d"),
+    "light blue": ("a9c5d6", "b3cddc", "9fbdd0", "adc8d8"),
+    "blue": ("43699c", "4b71a5", "3c6092", "466c9f"),
+    "dark blue": ("26375a", "2b3c60", "213151", "29395d"),
+    "purple": ("70588c", "785f93", "674f83", "735b8f"),
+    "pink": ("d4a0ab", "daa9b3", "cc96a2", "d6a4ae"),
+    "light green": ("d3ddca", "d9e2d1", "cbd7c1", "d6dfce"),
+    "light yellow": ("f0e8cb", "f3ecd4", "eae1c0", "f1eace"),
+    "light pink": ("ecdbd9", "f0e2e0", "e6d2d0", "eedfdc"),
+}
+
 VIVID = ("red", "orange", "yellow", "green", "dark green", "teal", "blue", "light blue", "dark blue", "purple", "pink")
 NEUTRAL = ("white", "light grey", "grey", "dark grey", "beige")
 
 
 def choose_shade(colour: str, draw: RandomStream) -> str:
-    return draw.choose_pooled(SHADES[colour])
+    later = draw.generator != FIRST_GENERATOR and colour in MUTED
+    return draw.choose_pooled(MUTED[colour] if later else SHADES[colour])
 
 
 @lru_cache(maxsize=1024)

@@ -5,7 +5,7 @@ second waits and then finds everything there. A file appears under its name only
 """
 
 import fcntl
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,17 +15,21 @@ from numpy.typing import NDArray
 
 from nav_eval.config import load_benchmark
 from nav_eval.config.schema import BenchmarkConfig, GenerateConfig
+from nav_eval.dataset.episode import Episode
 from nav_eval.dataset.formats.native import write_episodes
 from nav_eval.errors import ConfigError, DatasetError
-from nav_eval.generators import Say
+from nav_eval.generators import Relight, Say
 from nav_eval.scene.formats import SCENE_SUFFIXES
-from nav_eval.scene.model import Material, Scene, Texture
+from nav_eval.scene.model import Material, Scene, Semantics, Texture
 from nav_eval.scene.semantics import get_semantics_path
 from nav_eval_worlds.episodes import generate_episodes, get_split_pool
+from nav_eval_worlds.houses.baked_light import bake_house_light
 from nav_eval_worlds.houses.house_files import get_house_file, read_manifest, write_houses
-from nav_eval_worlds.houses.lighting import bake_colors
-from nav_eval_worlds.materials import Palette, get_finish_kind, make_finish
+from nav_eval_worlds.houses.light_shares import HouseRelighting
+from nav_eval_worlds.instructions.mentions import find_mentioned
+from nav_eval_worlds.materials import FINISH_KINDS, VARIANTS, Palette, get_finish_kind, make_finish
 from nav_eval_worlds.randomness import RandomStream
+from nav_eval_worlds.textures.texture import compute_mean_light
 
 SHELL = ("wall", "floor", "ceiling")
 LOCK = ".generating.lock"
@@ -65,8 +69,20 @@ class HouseGenerator:
         palette.material("shell", "surface", make_finish(kind, RandomStream(seed, "finish", number)))
         return replace(palette.materials[0], name=material.name), tuple(palette.textures)
 
+    def prepare_finishes(self, materials: Sequence[Material]) -> None:
+        kinds = {get_finish_kind(material) for material in materials if material.name.partition("/")[0] in SHELL}
+        for pattern in {pattern for kind in kinds - {""} for pattern in FINISH_KINDS[kind].patterns if pattern}:
+            for variant in range(0, VARIANTS, 2):  # a random stream draws among those that are seen
+                compute_mean_light(pattern, variant)
+
+    def find_mentioned(self, semantics: Semantics, episode: Episode) -> frozenset[int]:
+        return find_mentioned(semantics, episode)
+
     def bake_lighting(self, scene: Scene) -> NDArray[np.uint8]:
-        return bake_colors(scene)
+        return bake_house_light(scene)
+
+    def prepare_lighting(self, scene: Scene) -> Relight:
+        return HouseRelighting(scene)
 
 
 def load_base_benchmark(task: str, scenes: Path, *, benchmark: str | None = None) -> BenchmarkConfig:
@@ -107,12 +123,14 @@ def _is_scene(path: Path) -> bool:
 def _ensure_houses(recipe: GenerateConfig, folder: Path, say: Say) -> list[str]:
     """The scene ids of the recipe's houses; those that are missing are made."""
     pool = get_split_pool(recipe.split)
-    names = [get_house_file(seed, pool) for seed in range(recipe.seed, recipe.seed + recipe.houses)]
+    seeds = range(recipe.seed, recipe.seed + recipe.houses)
+    names = [get_house_file(seed, pool, generator=recipe.generator) for seed in seeds]
+    assets = None if recipe.assets is None else Path(recipe.assets)
     with _lock_folder(folder):
         for seed, name in enumerate(names, start=recipe.seed):
             if not ((folder / name).exists() and get_semantics_path(folder / name).exists()):
                 say(f"Generating house {seed - recipe.seed + 1} of {len(names)}: {name}")
-                list(write_houses(folder, count=1, seed=seed, split=pool))
+                list(write_houses(folder, count=1, seed=seed, split=pool, generator=recipe.generator, assets=assets))
     return names
 
 
@@ -126,6 +144,8 @@ def _write_episodes(
         seed=recipe.seed,
         split=recipe.split,
         subtasks=recipe.subtasks,
+        generator=recipe.generator,
+        language=recipe.language,
         cache=cache,
         say=lambda text: say(f"Generating {text}"),
     )

@@ -6,12 +6,15 @@ house was made. Light is in the vertex colours (see `light`), so materials are u
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from nav_eval.generator_version import FIRST_GENERATOR
 from nav_eval.records.geometry import Vec3
 from nav_eval.scene.model import AlphaMode, Material, Texture
 from nav_eval_worlds.colours import NEUTRAL, VIVID, choose_shade, to_linear
+from nav_eval_worlds.palettes import weigh_colours
 from nav_eval_worlds.randomness import RandomStream
+from nav_eval_worlds.textures.outlooks import OUTLOOKS
 from nav_eval_worlds.textures.texture import ONCE, compute_mean_light, make_texture
 
 #: a kind of finish, several kinds to draw one of, or a kind with the colours that it may have
@@ -45,6 +48,19 @@ class Finish:
     @property
     def material(self) -> str:
         return FINISH_KINDS[self.kind].material
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFinish(Finish):
+    """The surface of somebody's own model, with the look that its file gives it."""
+
+    word: str = ""  #: for its material
+    look: Material = field(default_factory=Material, compare=False)
+    picture: Texture | None = field(default=None, compare=False)
+
+    @property
+    def material(self) -> str:
+        return self.word
 
 
 _FABRIC = (*VIVID, *NEUTRAL, "brown")
@@ -102,6 +118,7 @@ FINISH_KINDS = {
             ("rug border", "rug stripes", "rug diamonds"),
         ),
         FinishKind("view", "glass", _FIT, ("view",), unlit=True),
+        FinishKind("outlook", "glass", _FIT, tuple(OUTLOOKS), unlit=True),
         # floors, walls and ceilings
         FinishKind("planks", "wood", (*_WOOD, "beige", "grey"), ("planks", "wide planks", "parquet")),
         FinishKind("floor tiles", "tile", NEUTRAL, ("tiles", "large tiles", "checker tiles")),
@@ -135,10 +152,17 @@ FINISH_KINDS = {
 def make_finish(kind: str, draw: RandomStream, colours: Sequence[str] = (), patterns: Sequence[str] = ()) -> Finish:
     """A finish of this kind, from all or from some of its colours and patterns."""
     family = FINISH_KINDS[kind]
-    colour = draw.choice(colours or family.colours)
+    colour = _choose_colour(kind, tuple(colours or family.colours), draw)
     pattern = draw.choice(patterns or family.patterns)
     variant = draw.choose_pooled(range(VARIANTS)) if pattern else 0
     return Finish(kind, colour, choose_shade(colour, draw), pattern, variant)
+
+
+def _choose_colour(kind: str, colours: tuple[str, ...], draw: RandomStream) -> str:
+    """Any colour as often as the others, or in later generators as often as the house's style has it."""
+    if draw.generator == FIRST_GENERATOR:
+        return draw.choice(colours)
+    return draw.choose_weighted(weigh_colours(kind, colours, draw.style))
 
 
 def make_finishes(draw: RandomStream, **slots: FinishChoice) -> dict[str, Finish]:
@@ -175,6 +199,8 @@ class Palette:
         return self._materials[key]
 
     def _make_material(self, name: str, finish: Finish) -> Material:
+        if isinstance(finish, ModelFinish):
+            return replace(finish.look, name=name, texture=self._add_picture(finish.picture), unlit=True)
         kind = FINISH_KINDS[finish.kind]
         red, green, blue = _compute_tint(finish)
         return Material(
@@ -184,6 +210,12 @@ class Palette:
             unlit=True,
             alpha_mode=AlphaMode.BLEND if kind.alpha < 1 else AlphaMode.OPAQUE,
         )
+
+    def _add_picture(self, picture: Texture | None) -> int | None:
+        if picture is None:
+            return None
+        self.textures.append(picture)
+        return len(self.textures) - 1
 
     def _texture(self, finish: Finish) -> int | None:
         if not finish.pattern:

@@ -4,8 +4,9 @@ Each decision has its own stream, seeded by a hash of (seed, key, …): adding a
 wallpaper, and no order of calls matters. Values come straight from PCG64's raw 64-bit words, whose
 sequence numpy guarantees; the distributions of `numpy.random.Generator` may change between versions.
 
-A draw knows its split. Ranges are cut into five bands and lists into even and odd places; "seen"
-houses use one part and "unseen" houses the other, so that no measure, shade or texture is in both.
+A draw knows its generator's version, for code that gives other bytes than an older one did. It also knows its split.
+Ranges are cut into five bands and lists into even and odd places; "seen" houses use one part and "unseen" houses the
+other, so that no measure, shade or texture is in both.
 """
 
 from collections.abc import Sequence
@@ -15,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nav_eval.errors import UnknownName
+from nav_eval.generator_version import FIRST_GENERATOR, GeneratorVersion
 from nav_eval.randomness import derive_seed
+from nav_eval_worlds.style import PLAIN, HouseStyle
 
 T = TypeVar("T")
 Split = Literal["seen", "unseen"]
@@ -33,16 +36,35 @@ def check_split(name: str) -> Split:
 
 
 class RandomStream:
-    """A stream of decisions for one key of one house."""
+    """A stream of decisions for one key of one house.
 
-    def __init__(self, seed: int, *keys: str | int, split: Split = "seen") -> None:
+    It also knows for which version of the generator it draws, and in which style the house is furnished: both hold
+    for all decisions of a house alike.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        *keys: str | int,
+        split: Split = "seen",
+        generator: GeneratorVersion = FIRST_GENERATOR,
+        style: HouseStyle = PLAIN,
+    ) -> None:
         self.split: Split = split
+        self.generator: GeneratorVersion = generator
+        self.style = style
         self._bits = np.random.PCG64(derive_seed(seed, split, *keys))
         self._seed, self._keys = seed, keys
 
     def fork(self, *keys: str | int) -> "RandomStream":
         """An independent stream below this one."""
-        return RandomStream(self._seed, *self._keys, *keys, split=self.split)
+        return RandomStream(
+            self._seed, *self._keys, *keys, split=self.split, generator=self.generator, style=self.style
+        )
+
+    def dress(self, style: HouseStyle) -> "RandomStream":
+        """The same stream from its beginning, for a house in this style."""
+        return RandomStream(self._seed, *self._keys, split=self.split, generator=self.generator, style=style)
 
     def unit(self) -> float:
         """Uniform in [0, 1)."""

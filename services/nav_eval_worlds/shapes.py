@@ -180,6 +180,13 @@ def make_level_picture(width: float, depth: float, at: Vec3 = (0, 0, 0)) -> Soli
     return replace(mesh, uvs=_FIT_UVS, fit=True)
 
 
+def make_round_picture(radius: float, at: Vec3 = (0, 0, 0)) -> SolidMesh:
+    """An upright disc towards +z that shows its texture once; `at` is its middle."""
+    disc = make_lathe([(radius, 0), (0, 0)], sides=24).tilt(90)
+    uvs = np.column_stack([0.5 + disc.positions[:, 0] / (2 * radius), 0.5 - disc.positions[:, 1] / (2 * radius)])
+    return replace(disc, uvs=uvs, fit=True).translate(at)
+
+
 def make_folds(width: float, height: float, *, depth: float, count: int, at: Vec3 = (0, 0, 0)) -> SolidMesh:
     """A hanging cloth with vertical folds, visible from both sides."""
     steps = 2 * count

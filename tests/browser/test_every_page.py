@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from support.accessibility import find_barriers
 from support.browser import Window, World
 
 FOR_ALL = {
@@ -22,6 +22,15 @@ FOR_ALL = {
     "compare": "/compare?entry={hostile}&entry={adas}",
     "replay": "/submissions/{hostile}/replay?episode=ep_01#step=123",
     "sketch": "/submissions/{hostile}/replay?episode=ep_02",
+    "pair": "/side-by-side?entry={hostile}&entry={adas}&episode=ep_02",
+    "explorer": "/submissions/{adas}/episodes?sort=score",
+    "explorer_gallery": "/submissions/{adas}/episodes?only=unsolved&view=gallery",
+    "explorer_phase": "/competitions/cup/dev/episodes",
+    "help": "/help",
+    "forgotten": "/forgotten",
+    "reset": "/reset?secret=nvr_x",
+    "board_columns": "/competitions/cup/dev/board?columns=tar,ne",
+    "embed": "/competitions/cup/dev/embed",
     "login": "/login",
     "register": "/register",
 }
@@ -38,6 +47,8 @@ FOR_A_TEAM = {
 }
 FOR_ORGANISERS = {
     "organise": "/organise",
+    "new_competition": "/organise/new",
+    "configuration": "/organise/cup/configuration",
     "console": "/organise/cup",
     "audit": "/organise/cup/audit",
     "webhooks": "/organise/cup/webhooks",
@@ -53,16 +64,6 @@ def address(world: World, path: str) -> str:
     return world.url + path.format(**ids)
 
 
-def serious(page: Page) -> list[str]:
-    """What axe-core finds that keeps people out."""
-    found = Axe().run(page).response["violations"]
-    return [
-        f"{v['id']}: {v['help']} {[node['html'][:160] for node in v['nodes'][:3]]}"
-        for v in found
-        if v["impact"] in ("serious", "critical")
-    ]
-
-
 def look_at(page: Page, url: str, picture: Path) -> None:
     """Open, check, keep a picture."""
     page.goto(url)
@@ -71,7 +72,7 @@ def look_at(page: Page, url: str, picture: Path) -> None:
         page.wait_for_selector("#replay[data-ready=true]")
     page.evaluate("for (const d of document.querySelectorAll('main details')) d.open = true")
     page.screenshot(path=picture, full_page=True)
-    assert serious(page) == [], url
+    assert find_barriers(page) == [], url
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{url} is wider than the window"
 
 

@@ -98,7 +98,7 @@ def test_from_registering_to_logging_out(
     expect(row).to_contain_text("Nora's <i>Ark</i>")
     page.screenshot(path=pictures / "path_4_board.png")
     row.get_by_role("link", name="Nora").click()
-    page.locator("#live-episodes a").first.click()
+    page.locator("#live-episodes .episodes a").first.click()
     look_at_the_replay(page)
     page.screenshot(path=pictures / "path_5_replay.png")
 
@@ -164,11 +164,11 @@ def test_a_film_is_made_on_request(window: Callable[..., Window], world: World, 
     page.goto(address)
     page.wait_for_selector("#replay[data-ready=true]")
     assert page.locator("#replay-cameras img").count() == 0
-    expect(page.get_by_role("link", name="Log in to have the film made")).to_be_visible()
+    expect(page.get_by_role("link", name="Log in to have the full replay made")).to_be_visible()
 
     page = window().log_in("ada")  # of another team: replays of this phase are for everybody
     page.goto(f"{address}#step=7")
-    page.get_by_role("button", name="Make the film").click()
+    page.get_by_role("button", name="Make the full replay").click()
     expect(page.locator(".film")).to_contain_text("waiting for a free worker")
     page.screenshot(path=pictures / "film_asked_desktop.png", full_page=True)
     lease = site.challenge.claim(JobKind.FILM)

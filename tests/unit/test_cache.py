@@ -1,12 +1,15 @@
 """Arrays on disk: what comes back is what was written, and what is damaged is refused."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays, scalar_dtypes
 
-from nav_eval.cache import ArrayFile, write_arrays
+from nav_eval.cache import ArrayFile, lock_maker, write_arrays
 
 VERTEX = np.dtype([("position", "<f4", 3), ("tint", "u1", 4)])
 
@@ -77,3 +80,25 @@ def test_a_failed_write_leaves_what_was_there(tmp_path):
         write_arrays(path, {"a": np.arange(4)}, about={"never": object()})
     assert list(tmp_path.iterdir()) == [path]
     assert len(ArrayFile(path).array("a", np.int64, 1)) == 3
+
+
+def test_what_several_need_is_made_once(tmp_path):
+    path, makers, everybody = tmp_path / "kept" / "file", [], threading.Barrier(4)
+
+    def make(number):
+        everybody.wait()
+        with lock_maker(path):
+            if not path.exists():
+                makers.append(number)
+                write_arrays(path, {"a": np.arange(3)}, about={})
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(make, range(4)))
+    assert len(makers) == 1
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_cache_that_cannot_be_written_to_has_no_locks(tmp_path):
+    (tmp_path / "kept").write_text("a file where the folder should be")
+    with lock_maker(tmp_path / "kept" / "file"):
+        pass

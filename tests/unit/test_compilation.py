@@ -49,6 +49,37 @@ def test_a_kernel_is_compiled_again_when_what_it_calls_has_changed(tmp_path):
     assert [tuple(map(int, answer.split())) for answer in answers] == [(2, 0), (2, 1), (20, 0)]
 
 
+@pytest.mark.slow
+def test_processes_that_start_together_compile_a_kernel_once(tmp_path):
+    package = tmp_path / "cached_package"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "caller.py").write_text(CALLER)
+    (package / "helper.py").write_text(HELPER.format(step=1))
+    code = (
+        "import sys, numba\n"
+        "from cached_package.caller import twice\n"
+        "twice.dispatcher\n"  # ready to compile
+        "print('ready', flush=True)\n"
+        "sys.stdin.readline()\n"
+        "print(twice(0), sum(twice.dispatcher.stats.cache_misses.values()))\n"
+    )
+    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    environ = os.environ | {"PYTHONPATH": path, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", code], env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(3)
+    ]
+    assert [process.stdout.readline() for process in processes] == ["ready\n"] * 3
+    for process in processes:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    answers = sorted(process.communicate()[0].split() for process in processes)
+    assert answers == [["2", "0"], ["2", "0"], ["2", "1"]]
+
+
 @compile_scalar_kernel
 def measure(values, place):
     """A sum, and whether it is large; of arrays, named tuples and plain numbers."""

@@ -31,7 +31,16 @@ from habitat_sim import (
     utils,
 )
 from habitat_sim.agent.agent import ActionSpec, Agent, AgentConfiguration, AgentState, SixDOFPose
-from habitat_sim.agent.controls import ActuationSpec, ObjectControls, PyRobotNoisyActuationSpec, SceneNodeControl
+from habitat_sim.agent.controls import (
+    ActuationSpec,
+    ObjectControls,
+    PyRobotNoisyActuationSpec,
+    SceneNodeControl,
+    controls,
+    default_controls,
+    object_controls,
+    pyrobot_noisy_controls,
+)
 from habitat_sim.nav import (
     GreedyFollowerCodes,
     GreedyGeodesicFollower,

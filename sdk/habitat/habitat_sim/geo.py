@@ -1,6 +1,6 @@
 """Directions, boxes and rays."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -10,6 +10,8 @@ from nav_eval_habitat.points import make_point
 UP, GRAVITY = make_point((0.0, 1.0, 0.0)), make_point((0.0, -1.0, 0.0))
 FRONT, BACK = make_point((0.0, 0.0, -1.0)), make_point((0.0, 0.0, 1.0))
 LEFT, RIGHT = make_point((-1.0, 0.0, 0.0)), make_point((1.0, 0.0, 0.0))
+
+BBox = mn.Range3D  #: its name up to 0.3.2
 
 
 class Ray:
@@ -53,6 +55,19 @@ class OBB:
     def contains(self, point: Any, eps: float = 1e-6) -> bool:
         turned = self._turn.inverted().transform_vector(np.asarray(point) - np.asarray(self.center))
         return bool((np.abs(np.asarray(turned)) <= np.asarray(self.half_extents) + eps).all())
+
+    def closest_point(self, point: Any) -> mn.Vector3:
+        """Of the box; the point itself if it is inside."""
+        turned = self._turn.inverted().transform_vector(np.asarray(point) - np.asarray(self.center))
+        half = np.asarray(self.half_extents)
+        return mn.Vector3(
+            np.asarray(self.center) + np.asarray(self._turn.transform_vector(np.clip(turned, -half, half)))
+        )
+
+    def rotate(self, rotation: mn.Quaternion) -> Self:
+        """Turn this box about its middle."""
+        self._turn = rotation * self._turn
+        return self
 
     def to_aabb(self) -> mn.Range3D:
         reach = np.abs(np.asarray(self._turn.to_matrix())) @ np.asarray(self.half_extents)

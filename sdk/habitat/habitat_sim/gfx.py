@@ -13,6 +13,11 @@ class LightPositionModel(Enum):
     Object = 2
 
 
+class LightType(Enum):
+    Point = 0
+    Directional = 1
+
+
 LightInfo = make_placeholder("LightInfo")
 Camera = make_placeholder("Camera")
 Renderer = make_placeholder("Renderer")

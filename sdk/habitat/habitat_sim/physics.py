@@ -33,6 +33,12 @@ class CollisionGroups(Enum):
     UserGroup1 = 128
     UserGroup2 = 256
     UserGroup3 = 512
+    UserGroup4 = 1024
+    UserGroup5 = 2048
+    UserGroup6 = 4096
+    UserGroup7 = 8192
+    UserGroup8 = 16384
+    UserGroup9 = 32768
 
 
 class JointType(Enum):

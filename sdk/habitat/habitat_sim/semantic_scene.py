@@ -69,6 +69,15 @@ class SemanticRegion:
     def aabb(self) -> mn.Range3D:
         return self._box
 
+    @property
+    def floor_area(self) -> float:
+        """In square metres; of the box where no outline is known."""
+        corners = [(float(corner[0]), float(corner[1])) for corner in self.poly_loop_points]
+        if len(corners) < 3:
+            return float(self._box.size_x * self._box.size_z)
+        pairs = zip(corners, [*corners[1:], corners[0]], strict=True)
+        return abs(sum(ax * bz - bx * az for (ax, az), (bx, bz) in pairs)) / 2
+
     def contains(self, point: Any) -> bool:
         x, y, z = (float(number) for number in point)
         if not self.floor_height <= y <= self.floor_height + self.extrusion_height:
@@ -122,6 +131,14 @@ class SemanticScene:
 
     def get_regions_for_point(self, point: Any) -> list[int]:
         return [index for index, region in enumerate(self.regions) if region.contains(point)]
+
+    def get_weighted_regions_for_point(self, point: Any) -> list[tuple[int, float]]:
+        """Regions around a point, the smallest first: each weighs what the others have of their common floor."""
+        found = self.get_regions_for_point(point)
+        areas = {index: self.regions[index].floor_area for index in found}
+        total = sum(areas.values())
+        shares = [(index, 1.0 if len(found) == 1 else 1.0 - areas[index] / total) for index in found]
+        return sorted(shares, key=lambda share: -share[1])
 
     def get_regions_for_points(self, points: Sequence[Any]) -> list[tuple[int, float]]:
         """Regions with the share of the points in them, the largest first."""

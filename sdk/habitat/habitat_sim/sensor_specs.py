@@ -20,6 +20,7 @@ class SensorType(Enum):
     TENSOR = 8
     TEXT = 9
     AUDIO = 10
+    CUSTOM = 11
 
 
 class SensorSubType(Enum):
@@ -29,6 +30,7 @@ class SensorSubType(Enum):
     FISHEYE = 3
     EQUIRECTANGULAR = 4
     IMPULSERESPONSE = 5
+    CUSTOM = 6
 
 
 class FisheyeSensorModelType(Enum):

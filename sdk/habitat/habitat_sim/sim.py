@@ -14,10 +14,11 @@ from habitat_sim.semantic_scene import SemanticScene
 from habitat_sim.sim_config import SimulatorConfiguration
 from habitat_sim.utils.common import d3_40_colors_rgb
 from nav_eval.errors import NavigationMeshError
+from nav_eval.scene.navigation.mesh import NavigationMesh
 from nav_eval_habitat.api_level import LEVEL
 from nav_eval_habitat.named_objects import make_semantic_scene
 from nav_eval_habitat.pictures import PictureTaker
-from nav_eval_habitat.scope import AbsentManager, OutOfScope
+from nav_eval_habitat.scope import AbsentManager, make_refusal
 from nav_eval_habitat.world import World, open_world
 
 
@@ -63,12 +64,16 @@ class SimulatorBackend:
         self.close_backend()
         self._backend_config = configuration
         self._world: World | None = open_world(configuration.scene_id, configuration.scene_dataset_config_file)
-        self._pictures = PictureTaker(self._world, gpu=configuration.gpu_device_id)
+        self._pictures = PictureTaker(self._world, gpu=configuration.gpu_device_id, find_mesh=self._find_mesh)
         self._scene_graph = SceneGraph()
         self._semantic_scene: SemanticScene | None = None
         self._pathfinder = PathFinder()
         self.random.seed(configuration.random_seed)
         self._open_ground(self._choose_settings(configuration, height, radius))
+
+    def _find_mesh(self) -> NavigationMesh | None:
+        """Of whatever pathfinder there is by then."""
+        return self._pathfinder.find_mesh()
 
     def _choose_settings(self, configuration: Any, height: float, radius: float) -> NavMeshSettings | None:
         if configuration.navmesh_settings is not None or not LEVEL.builds_mesh_for_agent:
@@ -191,6 +196,10 @@ class SimulatorBackend:
     def get_stage_is_collidable(self) -> bool:
         return True
 
+    def reset(self, *_: Any, **__: Any) -> Any:
+        """Time begins again; there is nothing else that a world without physics could forget."""
+        self._world_time = 0.0
+
     def step_world(self, dt: float = 1.0 / 60.0) -> float:
         """Time passes, and nothing else: there is no physics."""
         self._world_time += float(dt)
@@ -229,17 +238,20 @@ class SimulatorBackend:
     def get_existing_object_ids(self) -> list[int]:
         return []
 
-    def cast_ray(self, *_: Any, **__: Any) -> Any:
-        raise OutOfScope("cast_ray")
 
-    def perform_discrete_collision_detection(self) -> None:
-        raise OutOfScope("perform_discrete_collision_detection")
-
-    def add_object(self, *_: Any, **__: Any) -> Any:
-        raise OutOfScope("add_object")
-
-    def set_light_setup(self, *_: Any, **__: Any) -> None:
-        raise OutOfScope("set_light_setup")
-
-    def create_rigid_constraint(self, *_: Any, **__: Any) -> Any:
-        raise OutOfScope("create_rigid_constraint")
+#: physics of every release, lights and lines drawn into a picture
+_LEFT_OUT = (
+    "add_gradient_trajectory_object", "add_object", "add_object_by_handle", "add_trajectory_object", "apply_force",
+    "apply_torque", "cast_ray", "contact_test", "create_rigid_constraint", "get_angular_velocity",
+    "get_current_light_setup", "get_debug_line_render", "get_light_setup", "get_linear_velocity",
+    "get_object_initialization_template", "get_object_motion_type", "get_object_scene_node",
+    "get_object_velocity_control", "get_physics_contact_points", "get_physics_num_active_contact_points",
+    "get_physics_time_step", "get_rigid_constraint_settings", "get_rigid_state", "get_rotation", "get_transformation",
+    "get_translation", "perform_discrete_collision_detection", "physics_debug_draw", "remove_object",
+    "remove_rigid_constraint", "save_current_scene_config", "set_angular_velocity", "set_gravity", "set_light_setup",
+    "set_linear_velocity", "set_object_bb_draw", "set_object_is_collidable", "set_object_light_setup",
+    "set_object_motion_type", "set_object_semantic_id", "set_rigid_state", "set_rotation", "set_stage_is_collidable",
+    "set_transformation", "set_translation", "update_rigid_constraint",
+)  # fmt: skip
+for _name in _LEFT_OUT:
+    setattr(SimulatorBackend, _name, make_refusal(_name))

@@ -7,6 +7,7 @@ import numpy as np
 
 from magnum.angles import Rad
 from magnum.quaternions import Quaternion
+from magnum.ranges import Range2D, Range2Di, Range3D
 from magnum.vectors import Vector3
 
 pi, tau, e, inf, nan = math.pi, math.tau, math.e, math.inf, math.nan
@@ -25,7 +26,7 @@ def cross(first: Any, second: Any) -> Any:
 
 def angle(first: Any, second: Any) -> Rad:
     """Between two vectors of unit length, or half of what is between two rotations."""
-    return Rad(math.acos(max(-1.0, min(1.0, dot(first, second)))))
+    return Rad(math.acos(float(np.clip(dot(first, second), -1.0, 1.0))))
 
 
 def lerp(first: Any, second: Any, t: float) -> Any:
@@ -36,7 +37,7 @@ def lerp(first: Any, second: Any, t: float) -> Any:
 
 def slerp(first: Quaternion, second: Quaternion, t: float) -> Quaternion:
     cosine = dot(first, second)
-    half = math.acos(max(-1.0, min(1.0, cosine)))
+    half = math.acos(float(np.clip(cosine, -1.0, 1.0)))
     if abs(cosine) > 1.0 - 1e-7:
         return first
     sine = math.sin(half)
@@ -47,8 +48,41 @@ def slerp_shortest_path(first: Quaternion, second: Quaternion, t: float) -> Quat
     return slerp(first, -second if dot(first, second) < 0 else second, t)
 
 
+def min(first: Any, second: Any) -> Any:
+    """The smaller, number by number."""
+    return type(first)(np.minimum(first, second))
+
+
+def max(first: Any, second: Any) -> Any:
+    """The larger, number by number."""
+    return type(first)(np.maximum(first, second))
+
+
+def fmod(first: Any, second: Any) -> Any:
+    """What is left of a division, with the sign of the first."""
+    return type(first)(np.fmod(first, second))
+
+
 def clamp(value: Any, lower: Any, upper: Any) -> Any:
     return type(value)(np.clip(value, lower, upper))
+
+
+Box = Range2D | Range2Di | Range3D
+
+
+def join(first: Box, second: Box) -> Box:
+    """The smallest box around both; one without size does not count."""
+    if not np.asarray(first.size).any():
+        return second
+    if not np.asarray(second.size).any():
+        return first
+    return type(first)(np.minimum(first.min, second.min), np.maximum(first.max, second.max))
+
+
+def intersect(first: Box, second: Box) -> Box:
+    """What both have in common; an empty box if nothing."""
+    lower, upper = np.maximum(first.min, second.min), np.minimum(first.max, second.max)
+    return type(first)(lower, upper) if (np.asarray(lower) < np.asarray(upper)).all() else type(first)()
 
 
 def isnan(value: Any) -> Any:

@@ -1,6 +1,9 @@
 """Names that annotations of habitat-lab mention. Scene files are read by nav-eval, not through importers."""
 
-from nav_eval_habitat.scope import OutOfScope
+from nav_eval_habitat.scope import OutOfScope, make_placeholder
+
+MeshAttribute = make_placeholder("MeshAttribute", package="magnum.trade")
+SceneField = make_placeholder("SceneField", package="magnum.trade")
 
 
 class MeshData:

@@ -62,6 +62,10 @@ class Vector3(SmallVector):
         return Vector2(self[0], self[1])
 
 
+class Vector3d(Vector3):
+    dtype_ = np.float64
+
+
 class Vector3i(Vector3):
     dtype_ = np.int32
 
@@ -102,6 +106,18 @@ class Color3(Vector3):
         return cls(0, 0, value)
 
     @classmethod
+    def cyan(cls, red: float = 0.0) -> Self:
+        return cls(red, 1, 1)
+
+    @classmethod
+    def magenta(cls, green: float = 0.0) -> Self:
+        return cls(1, green, 1)
+
+    @classmethod
+    def yellow(cls, blue: float = 0.0) -> Self:
+        return cls(1, 1, blue)
+
+    @classmethod
     def from_linear_rgb_int(cls, number: int) -> Self:
         return cls(*(part / 255 for part in number.to_bytes(3, "big")))
 
@@ -132,6 +148,18 @@ class Color4(Vector4):
     @classmethod
     def blue(cls, value: float = 1.0, alpha: float = 1.0) -> Self:
         return cls(0, 0, value, alpha)
+
+    @classmethod
+    def cyan(cls, red: float = 0.0, alpha: float = 1.0) -> Self:
+        return cls(red, 1, 1, alpha)
+
+    @classmethod
+    def magenta(cls, green: float = 0.0, alpha: float = 1.0) -> Self:
+        return cls(1, green, 1, alpha)
+
+    @classmethod
+    def yellow(cls, blue: float = 0.0, alpha: float = 1.0) -> Self:
+        return cls(1, 1, blue, alpha)
 
     @classmethod
     def from_linear_rgb_int(cls, number: int, alpha: float = 1.0) -> Self:

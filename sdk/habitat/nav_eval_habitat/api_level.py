@@ -4,10 +4,12 @@ The installed habitat-lab decides; `NAV_EVAL_HABITAT_API` (such as `0.2.4`) over
 """
 
 import os
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
 NEWEST = (0, 3, 4)
+_LAB_NAMES = ("habitat-lab", "habitat")  #: up to 0.2.2 the distribution had the shorter name
 
 #: releases carry their date where a patch number would be; the date of 0.3.4 is the first that is newer
 _FIRST_DAYS = ((20260101, (0, 3, 4)), (20250101, (0, 3, 3)), (20240701, (0, 3, 2)), (20231001, (0, 3, 0)))
@@ -45,10 +47,10 @@ def find_api_level() -> ApiLevel:
     chosen = os.environ.get("NAV_EVAL_HABITAT_API")
     if chosen:
         return ApiLevel(parse_release(chosen))
-    try:
-        return ApiLevel(parse_release(version("habitat-lab")))
-    except PackageNotFoundError:
-        return ApiLevel(NEWEST)
+    for name in _LAB_NAMES:
+        with suppress(PackageNotFoundError):
+            return ApiLevel(parse_release(version(name)))
+    return ApiLevel(NEWEST)
 
 
 LEVEL = find_api_level()

@@ -1,9 +1,9 @@
 """Takes the pictures of a simulator's sensors: cameras that share a lens and a place are drawn in one go."""
 
 import math
+import threading
 import warnings
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from habitat_sim.sensor_specs import SensorSubType, SensorType
 from nav_eval.compilation import compile_nogil_kernel
 from nav_eval.errors import NoRenderer
 from nav_eval.records.geometry import Quaternion, Vec3, rotate_vector
+from nav_eval.scene.navigation.mesh import NavigationMesh
 from nav_eval.sensors import Channel, LensConfig
 from nav_eval.simulator.rendering import Camera, Device, Frame, Renderer
 from nav_eval.simulator.wide_lens import draw_wide_picture
@@ -55,19 +56,31 @@ class View(NamedTuple):
         )
 
 
-class PictureTaker:
-    """Draws one world. Pictures are fresh arrays."""
+class _ThreadRenderer(threading.local):
+    """A context draws in the thread that opened it, so each thread has a renderer of its own."""
 
-    def __init__(self, world: World | None, *, gpu: int = 0) -> None:
-        self._world, self._gpu = world, gpu
-        self._renderer: Renderer | None = None
+    renderer: Renderer | None = None
+
+
+class PictureTaker:
+    """Draws one world. Pictures are fresh arrays.
+
+    `find_mesh` is asked when the first picture is taken: where agents can stand says what is worth knowing of a scene.
+    """
+
+    def __init__(
+        self, world: World | None, *, gpu: int = 0, find_mesh: Callable[[], NavigationMesh | None] = lambda: None
+    ) -> None:
+        self._world, self._gpu, self._find_mesh = world, gpu, find_mesh
+        self._of_thread = _ThreadRenderer()
 
     @property
     def renderer(self) -> Renderer:
         assert self._world is not None
-        if self._renderer is None:
-            self._renderer = Renderer(self._world.prepared, device=open_device(self._gpu))
-        return self._renderer
+        if self._of_thread.renderer is None:
+            scene = self._world.prepare_for(self._find_mesh())
+            self._of_thread.renderer = Renderer(scene, device=open_device(self._gpu))
+        return self._of_thread.renderer
 
     def take(self, sensors: Iterable[Any]) -> dict[str, NDArray[Any]]:
         """The picture of each sensor, with its noise, by uuid."""
@@ -107,14 +120,29 @@ class PictureTaker:
         return picture if alone else picture.copy()
 
     def close(self) -> None:
-        if self._renderer is not None:
-            self._renderer.release()
-        self._renderer = None
+        """What other threads have drawn with goes when they end."""
+        if self._of_thread.renderer is not None:
+            self._of_thread.renderer.release()
+        self._of_thread.renderer = None
 
 
-@lru_cache(maxsize=4)
+class _ThreadDevices(threading.local):
+    def __init__(self) -> None:
+        self.by_gpu: dict[int, Device] = {}
+
+
+_devices = _ThreadDevices()
+
+
 def open_device(gpu: int) -> Device:
-    """One context per process and device. Published code names its authors' GPU: without that one, any will do."""
+    """One context per thread and device."""
+    if gpu not in _devices.by_gpu:
+        _devices.by_gpu[gpu] = _open_device(gpu)
+    return _devices.by_gpu[gpu]
+
+
+def _open_device(gpu: int) -> Device:
+    """Published code names its authors' GPU: without that one, any will do."""
     if gpu > 0:
         try:
             return Device.open(gpu)

@@ -1,5 +1,6 @@
 """What this package leaves out: it imports, and says so when it is used."""
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from nav_eval.errors import NavEvalError
@@ -15,15 +16,38 @@ class OutOfScope(NavEvalError, NotImplementedError):
         )
 
 
-def make_placeholder(name: str) -> type:
+class AbsentName(OutOfScope, AttributeError):
+    """Something of a class that is left out; to `hasattr` it is not there."""
+
+
+class _Placeholder(type):
+    """Static functions and constants of a class that is left out say so, too."""
+
+    def __getattr__(cls, name: str) -> NoReturn:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise AbsentName(f"{cls.__name__}.{name}")
+
+
+def make_placeholder(name: str, *, package: str = "habitat_sim") -> type:
     """A class that may be named, subclassed and annotated with, but not made."""
 
     def refuse(self: object, *_: object, **__: object) -> NoReturn:
-        raise OutOfScope(f"habitat_sim's {name}")
+        raise OutOfScope(f"{package}'s {name}")
 
-    return type(
+    return _Placeholder(
         name, (), {"__init__": refuse, "__doc__": f"Only a name: {name} is out of scope.", "__module__": __name__}
     )
+
+
+def make_refusal(name: str) -> Callable[..., NoReturn]:
+    """A method that can be found, and says that it is left out when it is called."""
+
+    def refuse(self: object, *_: object, **__: object) -> NoReturn:
+        raise OutOfScope(name)
+
+    refuse.__name__ = name
+    return refuse
 
 
 class AbsentManager:

@@ -3,13 +3,14 @@
 from collections import OrderedDict
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nav_eval.cache import get_cache_folder
-from nav_eval.scene.formats.annotations import find_annotation
+from nav_eval.scene.formats.annotations import AnnotationFiles, find_annotation
 from nav_eval.scene.model import Semantics
 from nav_eval.scene.navigation import AgentShape
 from nav_eval.scene.navigation.mesh import NavigationMesh
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 EMPTY = ("NONE", "")
 WORLDS_IN_MEMORY = 4
-MATTERPORT = "Matterport3D"
+MATTERPORT, HM3D = "Matterport3D", "HM3D"
 
 
 class World:
@@ -29,8 +30,9 @@ class World:
 
     def __init__(self, files: SceneFiles) -> None:
         self.files = files
+        self._drawable: PreparedScene | None = None
         self.source = SceneSource(
-            path=files.stage, things=(), root=files.stage.parent, cache=get_cache_folder(), lighting="auto"
+            path=files.stage, things=(), root=files.stage.parent, cache=get_cache_folder(), lighting="flat"
         )
 
     @property
@@ -45,15 +47,31 @@ class World:
     def prepared(self) -> "PreparedScene":
         return self.source.prepared
 
+    def prepare_for(self, mesh: NavigationMesh | None) -> "PreparedScene":
+        """What is drawn; on the first mesh that there is with a first idea of what shows from where."""
+        if mesh is None:
+            return self.prepared
+        if self._drawable is None:
+            self._drawable = self.source.prepare_for(mesh)
+        return self._drawable
+
     @cached_property
     def semantics(self) -> Semantics:
         return self.source.semantics()
 
     @cached_property
+    def annotation_files(self) -> AnnotationFiles:
+        """Whose annotation the scene has, and its files; an empty name without one."""
+        return find_annotation(self.path) or AnnotationFiles("", ())
+
+    @property
     def annotation(self) -> str:
-        """Whose annotation the scene has; empty without one."""
-        found = find_annotation(self.path)
-        return "" if found is None else found.kind
+        return self.annotation_files.kind
+
+    @property
+    def annotation_path(self) -> Path:
+        """The file that names the objects."""
+        return self.path.parent / self.annotation_files.names[0]
 
     @property
     def id_shift(self) -> int:
@@ -72,6 +90,7 @@ class World:
 
 
 _worlds: OrderedDict[tuple[str, str], World] = OrderedDict()
+_lock = Lock()  #: habitat-lab has environments in threads
 
 
 def open_world(scene_id: str, dataset_file: str) -> World | None:
@@ -79,9 +98,10 @@ def open_world(scene_id: str, dataset_file: str) -> World | None:
     if scene_id in EMPTY:
         return None
     key, files = (scene_id, dataset_file), find_scene_files(scene_id, dataset_file)
-    if key not in _worlds or _worlds[key].files != files:
-        _worlds[key] = World(files)
-        while len(_worlds) > WORLDS_IN_MEMORY:
-            _worlds.popitem(last=False)
-    _worlds.move_to_end(key)
-    return _worlds[key]
+    with _lock:
+        if key not in _worlds or _worlds[key].files != files:
+            _worlds[key] = World(files)
+            while len(_worlds) > WORLDS_IN_MEMORY:
+                _worlds.popitem(last=False)
+        _worlds.move_to_end(key)
+        return _worlds[key]

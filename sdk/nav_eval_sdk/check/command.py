@@ -154,6 +154,21 @@ def _make_finding(name: str, title: str, fine: bool, remark: str, fix: str, *, o
     return Finding(name, title, PASS if fine else otherwise, remark, "" if fine else fix)
 
 
+def _refuse_what_is_no_image(target: str) -> None:
+    """A mistake in the address must not sound like a broken Docker."""
+    if "://" in target:
+        raise SdkError(
+            f"{target!r} begins with no protocol that agents speak; write grpc://, http:// or ws://host:port."
+        )
+    if Path(target).is_dir():
+        raise SdkError(
+            f"{target} is a folder; start the agent in it and check its address (python {target}/agent.py, then "
+            "nav-eval-sdk check grpc://localhost:8085), or build an image of it and check that."
+        )
+    if Path(target).is_file():
+        raise SdkError(f"{target} is a file; check a running agent (grpc://localhost:8085) or the name of an image.")
+
+
 def _run_docker(*arguments: str) -> str:
     done = subprocess.run([_find_docker(), *arguments], capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
@@ -193,6 +208,7 @@ def check_agent(
     probe = make_probe(target, timeout=action_seconds)
     protocol = "grpc" if probe is None else probe.protocol
     if probe is None:
+        _refuse_what_is_no_image(target)
         findings = _check_image(target, context, out=out, timeout=action_seconds)
     else:
         if probe.port and out is not None:

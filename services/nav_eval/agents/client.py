@@ -205,6 +205,11 @@ class EpisodeSession(ABC):
     def end(self, outcome: EpisodeEnd) -> None:
         """Tell the agent that the episode is over and let go of it. Does not raise for an agent that is gone."""
 
+    def give_up(self, failure: AgentFailure) -> None:
+        """The episode could not begin; the agent hears why."""
+        self._failure = failure
+        self.end(EpisodeEnd.from_failure(failure))
+
     @abstractmethod
     def _transmit(self, observation: Observation) -> None: ...
 

@@ -15,6 +15,7 @@ class EpisodeFailure(NavEvalError):
     """An episode cannot go on; `cause` says whose fault it is."""
 
     cause: ClassVar[Cause]
+    is_advised: ClassVar[bool] = False  #: the message itself says what to do next
 
 
 MAX_DETAIL = 4000
@@ -50,6 +51,12 @@ class AgentCrash(AgentFailure):
     """The agent ended, or its code raised an error."""
 
     cause = Cause.AGENT_CRASH
+
+
+class AgentNotStarted(AgentCrash):
+    """The command of the agent is no program that can be started here."""
+
+    is_advised = True
 
 
 class ConnectionLost(AgentCrash):

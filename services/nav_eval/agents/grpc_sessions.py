@@ -77,6 +77,7 @@ def parse_message(kind: type[M], data: bytes) -> M:
         raise ProtocolError(f"The agent sent {len(data)} bytes that are no {name} of agent.proto.") from error
 
 
+LATE_REPLIES = 3  #: that are passed over while the agent hears of the end
 PATIENCE = 0.5  #: seconds: a broken connection is often seen a moment before the process has ended
 
 ExitProbe: TypeAlias = Callable[[float], AgentFailure | None]
@@ -162,8 +163,12 @@ class GrpcSession(EpisodeSession):
         return (self._exit_probe(PATIENCE) or failure) if isinstance(failure, ConnectionLost) else failure
 
     def _tell_end(self, request: pb.EndRequest) -> None:
-        with suppress(grpc.RpcError):  # an agent need not implement End
-            self._stub.end(request, timeout=self._get_end_seconds())
+        """By a call that we wait for ourselves: one that blocks is held by a peer that floods the connection."""
+        seconds = self._get_end_seconds()
+        call: Any = self._stub.end.future(request, timeout=seconds)
+        with suppress(grpc.RpcError, grpc.FutureTimeoutError, grpc.FutureCancelledError):
+            call.result(seconds)  # an agent need not implement End
+        call.cancel()
 
     def _let_go(self) -> None:
         if self._rings is not None and self._ring is not None:
@@ -177,6 +182,7 @@ class StreamSession(GrpcSession):
     def __init__(self, *, watchdog: Watchdog, **common: Any) -> None:  # noqa: ANN401
         super().__init__(**common)
         self._watchdog = watchdog
+        self._is_closed = False  #: nothing can be said on the stream any more
         self._requests: queue.SimpleQueue[pb.EpisodeRequest | None] = queue.SimpleQueue()
         self._call: Any = self._stub.episode(self._written())
 
@@ -184,6 +190,12 @@ class StreamSession(GrpcSession):
         try:
             self._requests.put(pb.EpisodeRequest(reset=self._reset_request(episode)))
             reply = self._read("reset", self._settings.reset_timeout, doing="answering Reset").reset
+        except ConnectionLost:  # it is tried again
+            self._hang_up()
+            raise
+        except AgentFailure as failure:
+            self.give_up(failure)
+            raise
         except BaseException:
             self._hang_up()
             raise
@@ -191,13 +203,23 @@ class StreamSession(GrpcSession):
 
     def end(self, outcome: EpisodeEnd) -> None:
         request = encode_end_request(outcome, session_id=self.session_id)
-        if isinstance(self._failure, AgentTimeout):  # the stream was cut when the time was up
+        if self._is_closed:  # by the agent, by a limit, or because the time was up
             self._tell_end(request)
-        elif not isinstance(self._failure, ConnectionLost):
-            with suppress(AgentFailure):  # the episode is over either way
-                self._requests.put(pb.EpisodeRequest(end=request))
-                self._read("end", self._get_end_seconds(), doing="answering End")
+        else:
+            self._requests.put(pb.EpisodeRequest(end=request))
+            self._await_end()
         self._hang_up()
+
+    def _await_end(self) -> None:
+        """Until the agent has heard it: a second reply to the last observation may come first."""
+        for _ in range(LATE_REPLIES):
+            try:
+                self._read("end", self._get_end_seconds(), doing="answering End")
+            except ProtocolError:
+                continue
+            except AgentFailure:
+                return  # the episode is over either way
+            return
 
     def _transmit(self, observation: Observation) -> None:
         request = pb.EpisodeRequest()
@@ -215,8 +237,10 @@ class StreamSession(GrpcSession):
             try:
                 data = next(self._call)
             except StopIteration:
+                self._is_closed = True
                 raise ProtocolError(f"The agent closed the stream instead of {doing}.") from None
             except grpc.RpcError as error:
+                self._is_closed = True
                 if deadline.expired:
                     raise AgentTimeout(f"No reply within {seconds:g} s while {doing}.") from None
                 if kind == "reset" and error.code() is grpc.StatusCode.UNIMPLEMENTED:
@@ -250,15 +274,18 @@ class UnarySession(GrpcSession):
         try:
             data = self._stub.reset(self._reset_request(episode), timeout=self._settings.reset_timeout)
         except grpc.RpcError as error:
-            self._let_go()
-            raise self._explain(error, doing="answering Reset") from None
+            failure = self._explain(error, doing="answering Reset")
+            if isinstance(failure, ConnectionLost):  # it is tried again
+                self._let_go()
+            else:
+                self.give_up(failure)
+            raise failure from None
         self._uses_ring = self._ring is not None and parse_message(pb.ResetReply, data).shared_memory
 
     def end(self, outcome: EpisodeEnd) -> None:
         if self._pending is not None:
             self._pending.cancel()
-        if not isinstance(self._failure, ConnectionLost):
-            self._tell_end(encode_end_request(outcome, session_id=self.session_id))
+        self._tell_end(encode_end_request(outcome, session_id=self.session_id))
         self._let_go()
 
     def _transmit(self, observation: Observation) -> None:

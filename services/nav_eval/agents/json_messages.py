@@ -71,7 +71,9 @@ def decode_description(document: object) -> tuple[AgentDescription, DescriptionD
     try:
         said = msgspec.convert(document, DescriptionDocument)
     except msgspec.ValidationError as error:
-        raise ProtocolError(f"The description is not usable: {error}.") from None
+        raise ProtocolError(
+            f"The description is not usable: {error}. docs/protocol.md shows every key; all of them may be left out."
+        ) from None
     check_versions(tuple(said.protocol_versions))
     wanted = said.sensors if isinstance(said.sensors, dict) else {name: [] for name in said.sensors}
     description = AgentDescription(
@@ -179,29 +181,56 @@ def encode_outcome(outcome: EpisodeEnd) -> Document:
 
 
 ACTIONS_ARE_NAMES = "Actions are names, not numbers: one of those in the `actions` of the task, such as 'move_forward'."
+EXAMPLE = 'Answer an object, such as {"action": "move_forward"}.'
+
+
+def check_session(document: object, session_id: str) -> None:
+    """An answer need not say which episode it is for; if it does, it is for the one that was asked about."""
+    said = document.get("session_id", session_id) if isinstance(document, dict) else session_id
+    if said != session_id:
+        raise ProtocolError(
+            f"The reply is for the session {_show(said)}, but {session_id!r} was asked. Answer with the session_id "
+            "of the question, or without one."
+        )
+
+
+def _show(value: object) -> str:
+    """What an agent sent, as JSON writes it."""
+    try:
+        return shorten(msgspec.json.encode(value).decode())
+    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
+        return "something that JSON does not have"
 
 
 def decode_actions(document: object, *, sequence: int, most: int) -> list[Action]:
     """The actions of a reply: one, by `action` and `action_args`, or several, by `actions`."""
     if not isinstance(document, dict):
-        raise ProtocolError(f"The reply is {type(document).__name__}; it must be an object with `action`.")
-    if document.get("sequence", sequence) not in (0, sequence):
-        raise ProtocolError(f"The reply is to request {document['sequence']!r:.40}, but the last one was {sequence}.")
+        raise ProtocolError(f"The reply is {_show(document)}. {EXAMPLE}")
+    number = document.get("sequence", sequence)
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise ProtocolError(f"`sequence` is {_show(number)}; echo the number of the question, or leave it out.")
+    if number not in (0, sequence):
+        raise ProtocolError(f"The reply is to request {number!r:.40}, but the last one was {sequence}.")
     items = document.get("actions", [document])
     if not isinstance(items, list):
-        raise ProtocolError("`actions` must be a list.")
+        raise ProtocolError(f'`actions` is {_show(items)}; it must be a list, such as ["turn_left"].')
     if len(items) > most:
         raise ProtocolError(
             f"The reply has {len(items)} actions, and the agent may give {most} at once; say more in its description."
         )
-    return [_decode_action(item) for item in items]
+    actions = [_decode_action(item) for item in items]
+    if "action" in document and document["action"] != (actions[0].name if actions else None):
+        raise ProtocolError(  # the SDK gives both: `action` for evaluators that take one at a time
+            f"`action` is {_show(document['action'])}, which is not the first of `actions`; give one of them."
+        )
+    return actions
 
 
 def _decode_action(item: object) -> Action:
     if isinstance(item, str):
         return Action(name=item)
     if not isinstance(item, dict):
-        raise ProtocolError(f"An action is {shorten(repr(item))}. {ACTIONS_ARE_NAMES}")
+        raise ProtocolError(f"An action is {_show(item)}. {ACTIONS_ARE_NAMES}")
     poses = item.get("poses") or []
     if not isinstance(poses, list):
         raise ProtocolError("`poses` must be a list.")
@@ -210,12 +239,13 @@ def _decode_action(item: object) -> Action:
         raise ProtocolError("`camera` must be the name of a camera.")
     text = item.get("text", "")
     if not isinstance(text, str):
-        raise ProtocolError("`text` must be text.")
-    name = item.get("action", ANSWER if poses else None)
-    if name is not None and not isinstance(name, str):
-        raise ProtocolError(f"`action` is {shorten(repr(name))}. {ACTIONS_ARE_NAMES}")
-    if name is None:
-        raise ProtocolError(f"The reply has no `action`, but {shorten(', '.join(map(str, item))) or 'nothing'}.")
+        raise ProtocolError(f"`text` is {_show(text)}; it must be text.")
+    if "action" not in item and not poses:
+        keys = shorten(", ".join(map(str, item)))
+        raise ProtocolError(f"The reply has no `action`{f', but {keys}' if keys else ''}. {EXAMPLE}")
+    name = item.get("action", ANSWER)
+    if not isinstance(name, str):
+        raise ProtocolError(f"`action` is {_show(name)}. {ACTIONS_ARE_NAMES}")
     return Action(
         name=name,
         arguments=_decode_arguments(item.get("action_args") or {}),
@@ -227,7 +257,7 @@ def _decode_action(item: object) -> Action:
 
 def _decode_arguments(arguments: object) -> dict[str, float]:
     if not isinstance(arguments, dict) or not all(isinstance(name, str) for name in arguments):
-        raise ProtocolError("`action_args` must be an object with numbers.")
+        raise ProtocolError(f"`action_args` is {_show(arguments)}; it must be an object with numbers.")
     return {name: _decode_number(value, what=f"action_args.{shorten(name)}") for name, value in arguments.items()}
 
 
@@ -316,7 +346,16 @@ class Codec:
         try:
             return self.read(data.encode() if isinstance(data, str) else data)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
-            raise ProtocolError(f"The agent sent {len(data)} bytes that are no {self.name}: {error}.") from None
+            raise ProtocolError(_explain_unreadable(data, self.name, error)) from None
+
+
+def _explain_unreadable(data: bytes | str, name: str, error: Exception) -> str:
+    if not data:
+        return f"The agent sent nothing. {EXAMPLE}"
+    text = data if isinstance(data, str) else data.decode(errors="replace")
+    if name == "JSON" and ("NaN" in text or "Infinity" in text):
+        return "The agent sent NaN or Infinity, which JSON does not have; send a finite number, or leave it out."
+    return f"The agent sent {len(data)} bytes that are no {name}: {error}."
 
 
 JSON = Codec(

@@ -14,8 +14,9 @@ from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
 
-from nav_eval.agents.failures import ProtocolError, limit_text
+from nav_eval.agents.failures import EpisodeFailure, ProtocolError, limit_text
 from nav_eval.records.geometry import Pose
+from nav_eval.records.results import Cause
 from nav_eval.sensors import SensorSpec
 from nav_eval.suggestions import suggest_close_match
 
@@ -220,6 +221,14 @@ class EpisodeEnd:
     reason: str = ""  #: one sentence where something went wrong
     metrics: Mapping[str, float] = field(default_factory=dict)  #: empty wherever scores must stay secret
 
+    @classmethod
+    def from_failure(cls, failure: EpisodeFailure, *, steps: int = 0) -> "EpisodeEnd":
+        """What an agent is told of what ended its episode; what is ours does not concern it."""
+        if failure.cause.is_ours:
+            return cls(status=EndStatus.CANCELLED, steps=steps)
+        status = EndStatus.TIMEOUT if failure.cause is Cause.AGENT_TIMEOUT else EndStatus.FAILED
+        return cls(status=status, steps=steps, reason=str(failure))
+
 
 PIXEL_GOAL, TRAJECTORY = "pixel_goal", "trajectory"
 MAX_POSES = 3
@@ -300,5 +309,13 @@ def _check_arguments(action: Action, bounds: Mapping[str, tuple[float, float]]) 
 
 def _explain_unknown_action(name: str, known: Iterable[str]) -> str:
     hint = suggest_close_match(name[:100], known)
-    number = " Actions are names, not numbers." if name.lstrip("-").isdecimal() else ""
+    number = " Actions are names, not numbers." if _is_number(name) else ""
     return f"The task has no action {shorten(name)!r}.{number}{hint} It has: {', '.join(sorted(known))}."
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from nav_eval.agents.client import ClientSettings
-from nav_eval.agents.failures import AgentCrash, AgentFailure
+from nav_eval.agents.failures import AgentCrash, AgentFailure, AgentNotStarted
 from nav_eval.agents.grpc_client import GrpcAgentClient
 from nav_eval.agents.messages import shorten
 from nav_eval.child_process import ChildProcess, describe_exit
@@ -29,7 +29,10 @@ class AgentProcess:
         try:
             self._process = ChildProcess(command, environment={**os.environ, **environment}, output=subprocess.PIPE)
         except OSError as error:
-            raise AgentCrash(f"Cannot start {command[0]!r}: {error.strerror}.") from None
+            raise AgentNotStarted(
+                f"Cannot start {command[0]!r}: {error.strerror}. An agent is an address (grpc://host:port, http://…), "
+                "file.py:Class, or a command that this machine has."
+            ) from None
         self._reader = threading.Thread(target=self._read, name="nav-eval-agent-log", daemon=True)
         self._reader.start()
 

@@ -29,6 +29,7 @@ from nav_eval.agents.json_messages import (
     Codec,
     DescriptionDocument,
     Document,
+    check_session,
     decode_actions,
     decode_description,
     encode_episode,
@@ -44,6 +45,7 @@ OUT_OF_MEMORY = 507
 
 
 class HttpReply(NamedTuple):
+    path: str  #: what was asked
     status: int
     content_type: str
     body: bytes
@@ -53,10 +55,16 @@ class HttpReply(NamedTuple):
         if self.status == OUT_OF_MEMORY:
             raise AgentOutOfMemory(f"The agent ran out of memory: {self.text()}")
         if self.status >= 500:
-            raise AgentCrash(f"The agent failed with status {self.status}: {self.text()}")
+            raise AgentCrash(f"The agent failed with status {self.status}{self._quote()}.")
         if self.status != 200:
-            raise ProtocolError(f"The agent refused with status {self.status}: {self.text()}")
+            raise ProtocolError(
+                f"The agent answered {self.path} with status {self.status}{self._quote()}. Answer with status 200."
+            )
         return get_codec_of_content(self.content_type).decode(self.body)
+
+    def _quote(self) -> str:
+        text = self.text().strip().rstrip(".")
+        return f": {text}" if text else ""
 
     def text(self) -> str:
         return shorten(self.body[:2000].decode(errors="replace"), limit=2000)
@@ -72,6 +80,7 @@ class HttpConnection:
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         self._http = kind(parts.hostname, parts.port)
         self._prefix = parts.path.rstrip("/")
+        self._asked = ""  #: the path of the open question
         self._watchdog = watchdog
         self._limit = max_reply_bytes
 
@@ -90,6 +99,7 @@ class HttpConnection:
         return self.receive(seconds)
 
     def _request(self, method: str, path: str, body: bytes | None, *, headers: dict[str, str], seconds: float) -> None:
+        self._asked = path
         if self._is_stale():
             self._http.close()
         with self._name_failures(), self._watchdog.watch(seconds, self._abort) as deadline:
@@ -107,10 +117,10 @@ class HttpConnection:
                 reply = self._read()
             except (OSError, http.client.HTTPException) as error:
                 if deadline.expired or isinstance(error, TimeoutError):
-                    raise AgentTimeout(f"No reply within {seconds:g} s.") from None
+                    raise AgentTimeout(f"No reply to {self._asked} within {seconds:g} s.") from None
                 raise
             if deadline.expired:  # what an unplugged socket still gave is not a reply
-                raise AgentTimeout(f"No reply within {seconds:g} s.")
+                raise AgentTimeout(f"No reply to {self._asked} within {seconds:g} s.")
             return reply
 
     def close(self) -> None:
@@ -123,7 +133,7 @@ class HttpConnection:
             self._http.close()
             raise ProtocolError(f"The reply is larger than {self._limit} bytes.")
         response.read()  # to the end of the message: the connection is used again
-        return HttpReply(response.status, response.headers.get("Content-Type", ""), body)
+        return HttpReply(self._asked, response.status, response.headers.get("Content-Type", ""), body)
 
     def _connect(self, seconds: float) -> None:
         """With a timeout of its own: there is no socket yet that could be unplugged."""
@@ -154,7 +164,7 @@ class HttpConnection:
             raise
         except (OSError, http.client.IncompleteRead) as error:
             self._http.close()
-            raise ConnectionLost(f"The connection to the agent broke: {error!r:.200}") from None
+            raise ConnectionLost(f"The connection to the agent broke: {str(error) or repr(error):.200}") from None
         except http.client.HTTPException as error:
             self._http.close()
             raise ProtocolError(f"The agent does not speak HTTP: {error!r:.200}") from None
@@ -215,7 +225,11 @@ class RestAgentClient(AgentClient):
             description=description,
             settings=self.settings,
         )
-        retry(session.reset, on=ConnectionLost, settings=self.settings)
+        try:
+            retry(session.reset, on=ConnectionLost, settings=self.settings)
+        except AgentFailure as failure:
+            session.give_up(failure)
+            raise
         return session
 
     def _connection(self) -> HttpConnection:
@@ -269,11 +283,10 @@ class RestSession(EpisodeSession):
         document = {"session_id": self.session_id, **encode_outcome(outcome)}
         if self._failure is not None:
             self._connection.close()  # a late reply may still be on it: the agent is told on a new one
-        if not isinstance(self._failure, ConnectionLost):
-            try:
-                self._connection.ask("POST", "/episode/end", document, seconds=self._get_end_seconds())
-            except AgentFailure:
-                self._connection.close()  # the episode is over either way
+        try:
+            self._connection.ask("POST", "/episode/end", document, seconds=self._get_end_seconds())
+        except AgentFailure:
+            self._connection.close()  # the episode is over either way
         if self._failure is None:
             self._give_back.append(self._connection)
         else:
@@ -306,7 +319,9 @@ class RestSession(EpisodeSession):
                 reply = self._answer()
         except AgentTimeout:
             raise self._too_slow() from None
-        return decode_actions(reply.document(), sequence=self._sequence, most=self._settings.max_actions)
+        document = reply.document()
+        check_session(document, self.session_id)
+        return decode_actions(document, sequence=self._sequence, most=self._settings.max_actions)
 
     def _answer(self) -> HttpReply:
         if not self._asked:

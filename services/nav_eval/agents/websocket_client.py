@@ -36,6 +36,7 @@ from nav_eval.agents.json_messages import (
     CODECS,
     JSON,
     Document,
+    check_session,
     decode_actions,
     decode_frame,
     encode_episode,
@@ -72,6 +73,7 @@ class WebSocketAgentClient(AgentClient):
         self._watchdog = Watchdog()
         self._connections: set[AgentConnection] = set()
         self._idle: deque[AgentConnection] = deque()
+        self._unnamed = False  #: somebody came who may not have said `connect`
         self._refused: AgentFailure | None = None  #: why whoever came first was sent away
         self._sessions: dict[str, WebSocketSession] = {}  #: episodes under way
         self._changed = threading.Condition()
@@ -111,16 +113,28 @@ class WebSocketAgentClient(AgentClient):
         except OSError as error:
             raise InfrastructureFailure(f"Cannot listen on {host}:{port}: {error}. Choose another port.") from None
 
+    def describe(self, task: TaskInterface) -> AgentDescription:
+        try:
+            return super().describe(task)
+        except AgentFailure as failure:
+            for connection in list(self._connections):
+                connection.refuse(failure)
+            raise
+
     def _describe(self, task: TaskInterface) -> AgentDescription:
         with self._changed:
             self._changed.wait_for(lambda: self._connections or self._refused, timeout=self.settings.connect_timeout)
             if self._refused is not None and not self._connections:
                 raise self._refused
             if not self._connections:
-                raise AgentStartTimeout(
-                    f"No agent connected to port {self.port} within {self.settings.connect_timeout:g} s."
-                )
+                raise AgentStartTimeout(self._tell_absence())
             return next(iter(self._connections)).introduction.description
+
+    def _tell_absence(self) -> str:
+        within = f"within {self.settings.connect_timeout:g} s"
+        if self._unnamed:
+            return f"An agent opened port {self.port}, but did not say who it is {within}; send `connect` first."
+        return f"No agent connected to port {self.port} {within}."
 
     def _open(
         self, episode: PublicEpisode, *, task: TaskInterface, description: AgentDescription
@@ -198,6 +212,7 @@ class WebSocketAgentClient(AgentClient):
 
     def _introduce(self, websocket: ServerConnection) -> AgentConnection | None:
         codec = get_codec_of_subprotocol(websocket.subprotocol)
+        self._unnamed = True
         try:
             introduction = Introduction(decode_frame(websocket.recv(timeout=self.settings.connect_timeout), codec))
             if len(self._connections) >= MAX_CONNECTIONS:
@@ -317,6 +332,7 @@ class WebSocketSession(EpisodeSession):
 
     def _answer(self, message: Document) -> Sequence[Action]:
         if message["type"] == "action":
+            check_session(message, self.session_id)
             return decode_actions(message, sequence=self._sequence, most=self._settings.max_actions)
         reason = shorten(str(message.get("message") or message.get("reason") or ""), limit=2000)
         if message["type"] == "disconnect":

@@ -50,6 +50,7 @@ class Heartbeat:
 
 
 TOO_LARGE = 1009  #: the close code for a message over the limit
+NO_WEBSOCKET = (1002, 1007)  #: those for frames that there are none of, and for text that is no UTF-8
 INBOX = 16  #: messages that may wait; an agent that sends more does not listen
 
 
@@ -102,16 +103,36 @@ class AgentConnection:
             self.lost = _to_failure(error)
         except AgentFailure as failure:
             self.lost = failure
-            self.refuse(failure)
+            if self.inbox is None:
+                self.refuse(failure)
+            else:
+                self._explain(failure)
         if self.inbox is not None:
-            with suppress(queue.Full):
-                self.inbox.put_nowait(self.lost)
+            self._pass_on(self.inbox, self.lost)
+            self._discard_until_closed()
+
+    def _pass_on(self, inbox: "queue.Queue[Document | AgentFailure]", failure: AgentFailure) -> None:
+        """To the session, even if the agent has filled its inbox."""
+        try:
+            inbox.put_nowait(failure)
+        except queue.Full:
+            inbox.get_nowait()
+            inbox.put_nowait(failure)
+
+    def _discard_until_closed(self) -> None:
+        """The session still says how the episode ended, and hangs up; what comes meanwhile is for nobody."""
+        with suppress(ConnectionClosed, OSError):
+            for _ in self._connection:
+                pass
 
     def refuse(self, failure: AgentFailure) -> None:
         """Tell the agent what was wrong, and end."""
+        self._explain(failure)
+        self.close()
+
+    def _explain(self, failure: AgentFailure) -> None:
         with suppress(AgentFailure):
             self.send({"type": "error", "code": failure.cause.value, "message": str(failure)})
-        self.close()
 
     def close(self) -> None:
         with suppress(ConnectionClosed, OSError):
@@ -141,4 +162,8 @@ class AgentConnection:
 def _to_failure(error: Exception) -> AgentFailure:
     if isinstance(error, ConnectionClosed) and error.sent is not None and error.sent.code == TOO_LARGE:
         return ProtocolError(f"The agent's message is too large: {error.sent.reason}.")
+    if isinstance(error, ConnectionClosed) and error.sent is not None and error.sent.code in NO_WEBSOCKET:
+        return ProtocolError(f"The agent does not speak WebSocket: {error.sent.reason}.")
+    if isinstance(error, ConnectionClosed) and error.rcvd is None:
+        return ConnectionLost("The connection to the agent broke without a close frame: it ended, or it hung up.")
     return ConnectionLost(f"The connection to the agent broke: {error!r:.200}")

@@ -37,7 +37,7 @@ def render(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with the poses.")] = False,
 ) -> None:
     """Draw SCENE along a walk and say what a frame costs."""
-    from nav_eval.cache import get_cache_folder
+    from nav_eval.cache import open_cache_folder
     from nav_eval.simulator.rendering.device import Device
     from nav_eval.simulator.rendering.throughput import measure
 
@@ -47,7 +47,7 @@ def render(
         lens=_make_lens(sensors, size, hfov),
         steps=steps or DEFAULT_STEPS,
         poses=given,
-        cache=get_cache_folder(),
+        cache=open_cache_folder(),
         device=Device.open(device),
         seed=seed,
     )
@@ -65,7 +65,7 @@ def card(
     device: Annotated[int | None, typer.Option(help="EGL device by number; the first by default.")] = None,
 ) -> None:
     """Write a result card: what a frame of FILE costs, on which machine and driver, with a digest."""
-    from nav_eval.cache import get_cache_folder
+    from nav_eval.cache import open_cache_folder
     from nav_eval.scene.formats import compute_scene_digest
     from nav_eval.simulator.rendering.device import Device
     from nav_eval.simulator.rendering.result_card import make_card, read_card
@@ -75,7 +75,7 @@ def card(
         typer.echo(_format_card(read_card(file)))
         return
     lens, opened = _make_lens(sensors, size, 90.0), Device.open(device)
-    figures = measure(file, lens=lens, steps=steps, poses=None, cache=get_cache_folder(), device=opened)
+    figures = measure(file, lens=lens, steps=steps, poses=None, cache=open_cache_folder(), device=opened)
     made = make_card(figures, lens=lens, scene=file.name, scene_digest=compute_scene_digest(file), device=opened)
     out.write_text(json.dumps(made, indent=2) + "\n")
     typer.echo(f"{_format_card(made)}\n{out}")

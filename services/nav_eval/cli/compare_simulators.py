@@ -32,7 +32,7 @@ def compare_simulators(
 
 
 def _compare(config: "BenchmarkConfig", first: str, second: str) -> list["EpisodeComparison"]:
-    from nav_eval.cache import get_cache_folder
+    from nav_eval.cache import open_cache_folder
     from nav_eval.evaluation.episodes import load_episodes
     from nav_eval.evaluation.simulator_comparison import choose_actions, compare_plays, play_actions
     from nav_eval.simulator.base import SimulatorSetup, open_simulator
@@ -42,7 +42,7 @@ def _compare(config: "BenchmarkConfig", first: str, second: str) -> list["Episod
     plays = []
     for backend in (first, second):  # one after the other: two graphics contexts in one process may be too many
         simulator = config.simulator.model_copy(update={"backend": backend})
-        setup = SimulatorSetup(benchmark=config.model_copy(update={"simulator": simulator}), cache=get_cache_folder())
+        setup = SimulatorSetup(benchmark=config.model_copy(update={"simulator": simulator}), cache=open_cache_folder())
         with open_simulator(setup) as opened:
             plays.append([play_actions(opened, episode, choose_actions(episode, known)) for episode in episodes])
     return [compare_plays(episode, *pair) for episode, *pair in zip(episodes, *plays, strict=True)]

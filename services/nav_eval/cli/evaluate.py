@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from nav_eval.cache import get_cache_folder
+from nav_eval.cache import open_cache_folder
 
 EVERYTHING_FAILED = 3  #: the exit code when no episode was completed
 SHOWN_METRICS = 3
@@ -33,7 +33,7 @@ def evaluate(
     chosen = [*(overrides or []), *([f"dataset.episodes={episodes}"] if episodes else [])]
     config = load_benchmark(benchmark, overrides=chosen)
     folder = out or Path(config.output.log_dir)
-    orchestrator = EvaluationOrchestrator(cache=get_cache_folder(), workers=workers)
+    orchestrator = EvaluationOrchestrator(cache=open_cache_folder(), workers=workers)
     with ProgressBar("episodes") as progress:
         try:
             report = orchestrator.run_benchmark(

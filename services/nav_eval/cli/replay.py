@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nav_eval.cache import get_cache_folder
+from nav_eval.cache import open_cache_folder
 
 if TYPE_CHECKING:
     from nav_eval.replay.builder import ReplayBuilder
@@ -26,6 +26,9 @@ def replay(
     sensors: Annotated[
         str | None, typer.Option(help="Cameras to show, by comma; none leaves them out. Default: the colour ones.")
     ] = None,
+    also: Annotated[
+        str | None, typer.Option(help="What to show of each camera beside its own: depth, semantic, by comma.")
+    ] = None,
     size: Annotated[int | None, typer.Option(min=32, max=2048, help="Longest side of camera pictures.")] = None,
     quality: Annotated[int, typer.Option(min=1, max=95, help="JPEG quality of camera pictures.")] = 70,
     fps: Annotated[int, typer.Option(min=1, max=60, help="Steps per second of the video.")] = 5,
@@ -38,12 +41,17 @@ def replay(
     from nav_eval.replay.builder import ReplayBuilder
     from nav_eval.replay.model import encode_replay
     from nav_eval.replay.video import PictureSize, check_video
+    from nav_eval.replay.view_kinds import parse_kinds
 
     page.get_words(language)
     if mp4:
         check_video()
     builder = ReplayBuilder(
-        run, cache=get_cache_folder(), sensors=split_names(sensors), size=PictureSize(side=size, quality=quality)
+        run,
+        cache=open_cache_folder(),
+        sensors=split_names(sensors),
+        size=PictureSize(side=size, quality=quality),
+        kinds=parse_kinds(split_names(also) or ()),
     )
     if episode is None:
         _print_episodes(builder, run)

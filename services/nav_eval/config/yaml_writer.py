@@ -30,6 +30,7 @@ from nav_eval.errors import ConfigError
 
 Comment = Callable[[KeyPath], str | None]
 _COMMENT_COLUMN = 58
+NEWLINE = "\n"
 
 
 def to_yaml(tree: dict[str, Any], *, comment: Comment | None = None) -> str:
@@ -48,8 +49,18 @@ def _render_lines(tree: dict[str, Any], path: KeyPath, comment: Comment) -> Iter
         elif isinstance(value, list) and not _is_short(value):
             yield _add_comment(name, comment(here))
             yield from _render_items(value, here, comment)
+        elif isinstance(value, str) and _is_block(value):
+            yield f"{name} {'|' if value.endswith(NEWLINE) else '|-'}"
+            yield from (f"{indent}  {line}" if line else "" for line in value.removesuffix(NEWLINE).split(NEWLINE))
         else:
             yield _add_comment(f"{name} {_render_flow(value)}", comment(here))
+
+
+def _is_block(text: str) -> bool:
+    """Whether a text of several lines can stand as it is: what YAML would fold, drop or count wrongly is quoted."""
+    lines = text.removesuffix(NEWLINE).split(NEWLINE)
+    plain = all(line.isprintable() for line in lines) and lines[0][:1] not in ("", " ") and lines[-1] != ""
+    return len(lines) > 1 and plain
 
 
 def _render_items(values: list[Any], path: KeyPath, comment: Comment) -> Iterator[str]:

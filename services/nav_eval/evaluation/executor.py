@@ -194,11 +194,9 @@ def _make_end(failure: NavEvalError | None, steps: int) -> EpisodeEnd:
     """What the agent is told: never its scores."""
     if failure is None:
         return EpisodeEnd(steps=steps)
-    cause = get_cause(failure)
-    if cause.is_ours:
+    if not isinstance(failure, EpisodeFailure):
         return EpisodeEnd(status=EndStatus.CANCELLED, steps=steps)
-    status = EndStatus.TIMEOUT if cause is Cause.AGENT_TIMEOUT else EndStatus.FAILED
-    return EpisodeEnd(status=status, steps=steps, reason=str(failure))
+    return EpisodeEnd.from_failure(failure, steps=steps)
 
 
 def _make_result(play: EpisodePlay, failure: NavEvalError | None, clock: _Clock) -> EpisodeResult:

@@ -50,7 +50,7 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
     engine_version: str
     config: dict[str, Any]  #: as resolved
     digests: dict[str, str]
-    """`config` everything, `rules` what can change a score, `episodes` the episode set, `scenes` each scene."""
+    """`config` everything, `rules` what can change a score, `episodes` the episode set."""
     episode_ids: tuple[str, ...]
     agent: dict[str, str] = {}
     run_seed: int = 0  #: what domain randomisation drew from, where the scenario has no seed of its own
@@ -110,7 +110,8 @@ def make_header(manifest: RunManifest) -> ReportHeader:
 
 def _find_directions(manifest: RunManifest) -> dict[str, bool]:
     """What the metrics themselves say: those of plug-ins have no customary direction."""
-    names = [metric["name"] for metric in manifest.config["task"]["metrics"]]
+    listed = manifest.config["task"]["metrics"]  # a configuration may name a metric without its parameters
+    names = [metric if isinstance(metric, str) else metric["name"] for metric in listed]
     return {name: METRICS.get(name).higher_is_better for name in names if name in METRICS}
 
 
@@ -142,6 +143,11 @@ class RunFolder:
         return self._keep_finished()
 
     def manifest(self) -> RunManifest:
+        if self.is_new:
+            raise RecordError(
+                f"{self.path} is no folder of a run: it has no {MANIFEST_FILE}. "
+                "Give the one that `nav-eval evaluate … --out FOLDER` wrote."
+            )
         return read_document(self.path / MANIFEST_FILE, RunManifest)
 
     def benchmark(self) -> BenchmarkConfig:
@@ -255,6 +261,8 @@ def _choose_metrics(asked: Sequence[str] | None, first: RunResults, second: RunR
     unknown = [name for name in asked or () if name not in shared]
     if unknown:
         raise UnknownName(f"The runs do not both have {unknown[0]!r}. Known: {', '.join(shared)}.")
+    if not shared:
+        raise RunsDiffer(f"{first.name} and {second.name} have no metric in common. Compare runs of one benchmark.")
     return asked or shared
 
 

@@ -359,7 +359,8 @@ def _explain_write_errors(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise NotWritten(
-            f"Cannot write to {folder}: {error.strerror}. What is finished is kept: make room and run the same command."
+            f"Cannot write to {error.filename or folder}: {error.strerror}. "
+            "What is finished is kept: make room and run the same command."
         ) from error
 
 

@@ -87,6 +87,7 @@ class Purpose(StrEnum):
 
     CHECK = "check"  #: does it come out as it says
     FILM = "film"  #: for the page that shows it
+    VIDEO = "video"  #: for a file to keep
 
 
 class ReplayOrder(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,6 +135,20 @@ class Filmed(msgspec.Struct, frozen=True, kw_only=True, tag="filmed"):
     replay: msgspec.Raw  #: `nav_eval.replay.model.Replay`
 
 
+class Drawn(msgspec.Struct, frozen=True, kw_only=True, tag="drawn"):
+    """So much of a video is drawn."""
+
+    steps: int
+    total: int
+
+
+class Recorded(msgspec.Struct, frozen=True, kw_only=True, tag="recorded"):
+    """An episode as a video."""
+
+    episode_id: str
+    video: bytes  #: MP4
+
+
 class Beat(msgspec.Struct, frozen=True, kw_only=True, tag="beat"):
     """Still here."""
 
@@ -145,7 +160,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True, tag="ended"):
     detail: str = ""
 
 
-Message = Ready | Played | Checked | Filmed | Beat | Ended
+Message = Ready | Played | Checked | Filmed | Drawn | Recorded | Beat | Ended
 
 _MESSAGES = msgspec.json.Decoder(Message)
 

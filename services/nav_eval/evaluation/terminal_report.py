@@ -14,17 +14,13 @@ from rich.text import Text
 from nav_eval.evaluation.report import Report
 from nav_eval.metrics.comparison import Comparison, McNemar
 from nav_eval.metrics.statistics import Statistics
+from nav_eval.plain_text import clean_text
 from nav_eval.records.results import Cause
 from nav_eval.records.scoring import is_higher_better
 
 BAR_WIDTH = 17
 HEADLINES = ("score", "success", "sr", "spl", "isr", "tar", "ndtw", "navigation_error", "ne")
 """Metrics that a narrow table shows first, where a run has them."""
-
-
-def clean_text(text: str) -> str:
-    """Text from a file, made harmless: a terminal obeys control characters."""
-    return "".join(character if character.isprintable() else "�" for character in text)
 
 
 def format_number(value: float | None, *, like: float | None = None) -> str:

@@ -3,7 +3,8 @@
 A run passes if its configuration and its episodes have the digests it states, if it has a line for each episode, if
 every pose along every episode comes out bit for bit, and if everything else that a line or the report says follows from
 them. Episodes that are labelled as our fault are played again as well: a label must not hide a result. What no replay
-can prove is named: who the agent was, what the clock said, and why an episode broke off.
+can prove is named: who the agent was, what it said beside its actions, what the clock said, why an episode broke off,
+and whose rules these are, unless the benchmark is there to compare them with.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -16,13 +17,17 @@ import msgspec
 import nav_eval
 from nav_eval.action_log import is_same_place, parse_entry
 from nav_eval.agents.messages import ANSWER
-from nav_eval.config import BenchmarkConfig, compute_config_digest, compute_rules_digest
+from nav_eval.config import BenchmarkConfig
 from nav_eval.dataset.episode import Episode
 from nav_eval.dataset.loader import TaskDataset
 from nav_eval.errors import NavEvalError
+from nav_eval.evaluation.differences import Difference, is_same_value
 from nav_eval.evaluation.episodes import count_instruction_words, load_episodes
-from nav_eval.evaluation.report_verification import Difference, compare_report, find_unknown_keys, is_same_value
-from nav_eval.evaluation.run_folder import FORMAT, REPORT_FILE, RunFolder, RunManifest, describe_controller
+from nav_eval.evaluation.manifest_verification import compare_episode_set, compare_manifest, compare_rules
+from nav_eval.evaluation.report_verification import compare_report
+from nav_eval.evaluation.run_folder import REPORT_FILE, RunFolder, RunManifest
+from nav_eval.evaluation.written_files import find_odd_writing, list_other_files, refuse_devices
+from nav_eval.plain_text import clean_text
 from nav_eval.play import EpisodePlay
 from nav_eval.records.geometry import Vec3
 from nav_eval.records.results import UNSCORED, Cause, EpisodeResult, EpisodeStatus
@@ -45,6 +50,8 @@ class VerificationReport:
     steps: int = 0
     broken_off: int = 0  #: episodes that a fault ended, whose cause only the run itself tells
     not_begun: int = 0  #: episodes that a fault ended before anything could be played again
+    unscored: int = 0  #: episodes that are in no mean, by a cause that only the run itself tells
+    unproven: list[str] = field(default_factory=list)  #: what else only the run itself tells
     differences: list[Difference] = field(default_factory=list)
 
     @property
@@ -54,7 +61,8 @@ class VerificationReport:
     def summary(self) -> str:
         if not self.equal:
             lines = "\n".join(f"  {difference}" for difference in self.differences)
-            return f"NOT verified: {len(self.differences)} differences. {self._describe_coverage()}\n{lines}"
+            count = "1 difference" if len(self.differences) == 1 else f"{len(self.differences)} differences"
+            return f"NOT verified: {count}. {self._describe_coverage()}\n{lines}"
         partial = f" The run is not complete: {self.missing} episodes have no result." if self.missing else ""
         return (
             f"Verified: {self.episodes} episodes, {self.steps} steps, everything is equal. "
@@ -70,7 +78,8 @@ class VerificationReport:
     def _list_unproven(self) -> list[str]:
         causes = [f"why {self.broken_off} episodes broke off"] if self.broken_off else []
         begun = [f"that {self.not_begun} episodes never began"] if self.not_begun else []
-        return ["the agent's name", "timing", "the date", *causes, *begun]
+        unscored = [f"that {self.unscored} episodes are rightly in no mean"] if self.unscored else []
+        return ["the agent's name", "timing", "the date", *causes, *begun, *unscored, *self.unproven]
 
 
 def verify(
@@ -79,21 +88,26 @@ def verify(
     limit: int | None = None,
     only: Collection[str] | None = None,
     partial: bool = False,
+    expected: BenchmarkConfig | None = None,
     cache: Path,
     on_episode: Callable[[str], None] = lambda _: None,
 ) -> VerificationReport:
     """Play a run again and compare: the first `limit` of its episodes, those that `only` names, or all.
 
-    `partial` accepts one that was cut off, without its report or some episodes.
+    `partial` accepts one that was cut off, without its report or some episodes. `expected` is the benchmark whose rules
+    it should have been played by.
     """
+    refuse_devices(run)
     folder = RunFolder(run)
     manifest, results = folder.manifest(), folder.results()
     benchmark = folder.benchmark()
     episodes = load_episodes(benchmark)
     report = VerificationReport(of_run=len(manifest.episode_ids), of_benchmark=_count_episodes(benchmark, episodes))
-    report.differences += find_unknown_keys(run)
-    report.differences += _compare_manifest(manifest, benchmark, episodes)
-    report.differences += _compare_episode_set(manifest, results)
+    report.differences += find_odd_writing(run)
+    report.differences += compare_manifest(manifest, benchmark, episodes)
+    report.differences += compare_episode_set(manifest, results)
+    report.differences += [] if expected is None else compare_rules(benchmark, expected)
+    report.unproven += _list_unproven(run, manifest, results, expected)
     missing = set(manifest.episode_ids) - {result.episode_id for result in results}
     report.missing = len(missing)
     if missing and not partial:
@@ -126,6 +140,7 @@ def _replay_episodes(
     on_episode: Callable[[str], None],
 ) -> None:
     task = build_task(replayer.benchmark.task, replayer.benchmark.evaluation)
+    equal: set[str] = set()  # a line may stand twice
     with replayer.open() as simulator:
         for result in results:
             if result.episode_id not in episodes.episode_ids:
@@ -133,11 +148,13 @@ def _replay_episodes(
             episode = episodes.by_id(result.episode_id)
             found = list(verify_episode(result, episode, task=task, simulator=simulator))
             report.differences += found
-            if not found:
+            if not found and result.episode_id not in equal:
+                equal.add(result.episode_id)
                 report.episodes += not _has_not_begun(result)
                 report.not_begun += _has_not_begun(result)
                 report.steps += result.num_steps
                 report.broken_off += result.cause is not None
+                report.unscored += result.cause in UNSCORED
             on_episode(result.episode_id)
 
 
@@ -148,6 +165,25 @@ def _count_episodes(benchmark: BenchmarkConfig, chosen: TaskDataset) -> int:
         return len(chosen)
     everything = dataset.model_copy(update={"episodes": None, "episode_ids": None, "scenes": None})
     return len(load_episodes(benchmark.model_copy(update={"dataset": everything})))
+
+
+def _list_unproven(
+    run: Path, manifest: RunManifest, results: Sequence[EpisodeResult], expected: BenchmarkConfig | None
+) -> Iterator[str]:
+    """What the files of this run say and nothing can prove, beside what is true of every run."""
+    yield f"the engine's version ({', '.join(sorted(nav_eval.REPLAYABLE_VERSIONS))} play alike)"
+    if manifest.episode_seed is not None:
+        yield "under which names the agent knew the episodes"
+    said = [entry for result in results for entry in result.actions if isinstance(entry, dict)]
+    if any(entry.get("text") and entry.get("action") != ANSWER for entry in said):
+        yield "the agent's words beside its actions"
+    if any("goal" in entry for entry in said):
+        yield "which goals it asked for"
+    if others := list_other_files(run):
+        yield f"other files of the folder ({clean_text(', '.join(others[:MOST_NAMED]))})"
+    if expected is None:
+        digests = ", ".join(f"{name} {manifest.digests.get(name)}" for name in ("rules", "episodes"))
+        yield f"whose rules and episodes these are ({digests}; --benchmark NAME compares the rules)"
 
 
 def _tell_missing(missing: set[str], manifest: RunManifest) -> Difference:
@@ -212,6 +248,9 @@ class _Comparison:
             yield self.make_difference("status", result.status, f"another with the cause {result.cause}")
         if (result.cause == Cause.CANCELLED) != (result.status is EpisodeStatus.CANCELLED):
             yield self.make_difference("status", result.status, f"another with the cause {result.cause}")
+        for name, seconds in result.timing.items():
+            if not seconds >= 0:
+                yield self.make_difference(f"timing {name}", str(seconds), "seconds, not less than none")
         if result.cause is None and result.detail is not None:
             yield self.make_difference("detail", result.detail, "none without a cause")
 
@@ -249,7 +288,7 @@ class _Comparison:
         if result.trajectory is None:
             del stated["trajectory"], found["trajectory"]
         for name in found:
-            if stated[name] != found[name]:
+            if not is_same_value(stated[name], found[name]):
                 yield self.make_difference(name, str(stated[name]), str(found[name]))
         yield from self._compare_metrics(play)
         if result.cause is None and not play.is_over:
@@ -262,7 +301,7 @@ class _Comparison:
         found = _to_plain(dict(play.progress.result().metrics))
         for name in [*found, *(name for name in stated if name not in found)]:
             one, other = (values.get(name, "missing") for values in (stated, found))
-            if name not in NOT_COMPARED and not is_same_value(one, other):
+            if not (name in NOT_COMPARED and name in found and name in stated) and not is_same_value(one, other):
                 yield self.make_difference(name, str(one), str(other))
 
     def make_difference(self, what: str, stated: str, found: str, *, step: int | None = None) -> Difference:
@@ -305,39 +344,3 @@ def _list_facts(play: EpisodePlay) -> dict[str, Any]:
 def _to_plain(value: object) -> Any:  # noqa: ANN401
     """As it would stand in a file: what is not a number is null."""
     return msgspec.json.decode(msgspec.json.encode(value))
-
-
-def _compare_manifest(manifest: RunManifest, benchmark: BenchmarkConfig, episodes: TaskDataset) -> Iterator[Difference]:
-    """What run.json says must follow from its configuration."""
-    found = {
-        "config": compute_config_digest(benchmark),
-        "rules": compute_rules_digest(benchmark),
-        "episodes": f"sha256:{episodes.digest}",
-    }
-    for name in {**found, **manifest.digests}:
-        stated, digest = manifest.digests.get(name, "missing"), found.get(name, "none")
-        if stated != digest:
-            yield Difference(where="run", what=f"digest of {name}", stated=stated, found=digest)
-    if manifest.format != FORMAT:
-        yield Difference(where="run", what="format", stated=manifest.format, found=FORMAT)
-    if manifest.controller and manifest.controller != describe_controller(benchmark):
-        controller = str(describe_controller(benchmark))
-        yield Difference(where="run", what="controller", stated=str(manifest.controller), found=controller)
-    rigs = {rig.name for rig in benchmark.rigs}
-    if (rig := manifest.agent.get("rig")) and rig not in rigs:
-        yield Difference(where="run", what="rig", stated=rig, found=", ".join(rigs) or "none")
-    if manifest.benchmark != benchmark.name:
-        yield Difference(where="run", what="name of the benchmark", stated=manifest.benchmark, found=benchmark.name)
-    if sorted(manifest.episode_ids) != sorted(episodes.episode_ids):
-        listed, there = (", ".join(ids) for ids in (manifest.episode_ids, episodes.episode_ids))
-        yield Difference(where="run", what="list of episodes", stated=listed, found=there)
-    if manifest.engine_version not in nav_eval.REPLAYABLE_VERSIONS:
-        yield Difference(where="run", what="engine version", stated=manifest.engine_version, found=nav_eval.__version__)
-
-
-def _compare_episode_set(manifest: RunManifest, results: list[EpisodeResult]) -> Iterator[Difference]:
-    played = [result.episode_id for result in results]
-    for name in sorted(set(played) - set(manifest.episode_ids)):
-        yield Difference(where=f"episode {name!r}", what="part of the run", stated="yes", found="no such episode")
-    for name in sorted({name for name in played if played.count(name) > 1}):
-        yield Difference(where=f"episode {name!r}", what="lines", stated=str(played.count(name)), found="1")

@@ -195,14 +195,12 @@ def _compute_reference_scores(table: SubtaskTable, options: ScoringOptions) -> L
     succeeded = table.per_task(table.success) == counts
     travelled = table.per_task(np.nan_to_num(table.steps))
     efficiency = np.where(travelled > 0, expert / np.maximum(expert, travelled), 0.0)
-    errors = table.per_task(~np.isnan(table.navigation_error))
-    error_sums = table.per_task(np.where(np.isnan(table.navigation_error), 0.0, table.navigation_error))
     chain = _compute_chain(table)
     means = {
         "sr": _compute_mean(succeeded.astype(np.float64)),
         "osr": _compute_mean((table.per_task(table.oracle_success) == counts).astype(np.float64)),
         "spl": _compute_mean(succeeded * efficiency),
-        "ne": _compute_mean(np.divide(error_sums, errors, out=np.zeros_like(errors), where=errors > 0)),
+        "ne": _compute_reference_error(table),
         "isr": _compute_mean(table.success.astype(np.float64)),
         "csr": _compute_mean(table.per_task(chain) / counts),
         "cgt": _compute_mean(table.per_task(np.nan_to_num(table.ground_truth_steps) * chain) / expert),
@@ -212,21 +210,23 @@ def _compute_reference_scores(table: SubtaskTable, options: ScoringOptions) -> L
 
 
 def _compute_reference_approach(table: SubtaskTable) -> float:
-    """TAR over all attempted sub-tasks of the dataset, D_s fixed at 1, 0 where GT = 0 < NE."""
+    """TAR over all attempted sub-tasks of the dataset, D_s fixed at 1, 0 where GT = 0 < NE, and where NE is missing."""
     attempted = ~np.isnan(table.ground_truth_distance)
-    lacking = attempted & np.isnan(table.navigation_error)
-    if np.any(lacking):
-        task = int(np.searchsorted(np.cumsum(table.counts), int(np.argmax(lacking)), side="right"))
-        raise RecordError(
-            f"{table.name_of(task)}: a sub-task has a ground_truth_distance but no navigation_error, "
-            "which the rule 'reference' cannot score; set both or neither."
-        )
     if not np.any(attempted):
         return 0.0
     error, truth = table.navigation_error[attempted], table.ground_truth_distance[attempted]
     with np.errstate(invalid="ignore"):  # inf/inf is NaN there too; callers must not publish it
         share = np.maximum(error - 1.0, 0.0) / np.maximum(np.maximum(error, truth), np.finfo(float).tiny)
-    return _compute_mean(np.where(truth == 0, (error == 0).astype(np.float64), 1.0 - share))
+    approach = np.where(truth == 0, (error == 0).astype(np.float64), 1.0 - share)
+    return _compute_mean(np.where(np.isnan(error), 0.0, approach))
+
+
+def _compute_reference_error(table: SubtaskTable) -> float:
+    """Mean over the tasks of the mean NE; without those in which an attempt has none: it would reward giving up."""
+    lost = table.per_task(np.isnan(table.navigation_error) & ~np.isnan(table.ground_truth_distance)) > 0
+    errors = table.per_task(~np.isnan(table.navigation_error))
+    sums = table.per_task(np.where(np.isnan(table.navigation_error), 0.0, table.navigation_error))
+    return _compute_mean(np.divide(sums, errors, out=np.zeros_like(errors), where=errors > 0)[~lost])
 
 
 def _add_ranking(means: dict[str, float], options: ScoringOptions) -> LhVlnScores:

@@ -60,7 +60,8 @@ _ADVICE = {
     Cause.AGENT_START_TIMEOUT: "Serve first and load weights afterwards; `nav-eval-sdk check` shows when it answers.",
     Cause.AGENT_CRASH: "Read the end of the agent's log, where the error stands; `nav-eval-sdk check` shows it too.",
     Cause.AGENT_OOM: "Lower the batch size or the model's size, or free what an episode leaves behind.",
-    Cause.AGENT_TIMEOUT: "Make `act` faster, or answer several actions at once; `nav-eval-sdk check` prints the times.",
+    Cause.AGENT_TIMEOUT: "Make `reset` and `act` faster, or answer several actions at once; "
+    "`nav-eval-sdk check` prints the times.",
     Cause.PROTOCOL_ERROR: "Run `nav-eval-sdk check` on the agent: it names the reply that is wrong and how to fix it.",
     Cause.CANCELLED: "Submit again when you are ready.",
     Cause.INFRASTRUCTURE: "Nothing: the evaluation is repeated by itself and your quota is untouched.",

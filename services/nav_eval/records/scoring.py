@@ -80,6 +80,20 @@ def get_scored_value(outcome: EpisodeOutcome, metric: str, *, higher_is_better: 
     return 0.0 if higher_is_better and outcome.status is not EpisodeStatus.COMPLETED else None
 
 
+SUCCESS_METRICS = ("success", "sr")
+"""What says whether an episode was solved, in this order."""
+
+
+def find_success(outcome: EpisodeOutcome) -> bool | None:
+    """Whether an episode was solved: by its own metric, or else by all of its sub-tasks; None where nothing says so."""
+    if outcome.status is not EpisodeStatus.COMPLETED:
+        return False
+    for name in SUCCESS_METRICS:
+        if (value := outcome.metrics.get(name)) is not None:
+            return float(value) >= 1.0
+    return all(subtask.success for subtask in outcome.subtasks) if outcome.subtasks else None
+
+
 def compute_ranking_sum(weights: Mapping[str, float], value_of: Callable[[str], float | None]) -> float | None:
     """The weighted sum that ranks, exactly rounded; None where a part of it has no value."""
     parts = [(weight, value_of(name)) for name, weight in weights.items()]

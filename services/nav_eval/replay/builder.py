@@ -29,10 +29,10 @@ from nav_eval.replay.video import (
     CameraReplay,
     PictureSize,
     choose_cameras,
-    encode_jpeg,
     encode_picture,
-    shrink,
 )
+from nav_eval.replay.view_kinds import ViewKind, add_twins, find_kind, name_view
+from nav_eval.replay.view_recorder import ViewRecorder
 from nav_eval.simulator.base import SimulatorSetup, open_simulator
 from nav_eval.tasks import TaskStage
 from nav_eval.tasks.base import build_task
@@ -42,12 +42,22 @@ class ReplayBuilder:
     """Replays of one run. Opens a simulator when the first one is asked for."""
 
     def __init__(
-        self, run: Path, *, cache: Path, sensors: Sequence[str] | None = None, size: PictureSize | None = None
+        self,
+        run: Path,
+        *,
+        cache: Path,
+        sensors: Sequence[str] | None = None,
+        size: PictureSize | None = None,
+        kinds: Sequence[ViewKind] = (),
     ) -> None:
-        """`sensors` are the cameras to show; None shows the benchmark's colour cameras, () none."""
+        """`sensors` are the cameras to show; None shows the benchmark's colour cameras, () none.
+
+        `kinds` are what is shown of each of them beside what it is there for.
+        """
         folder = RunFolder(run)
         self._manifest = folder.manifest()
         self._cache, self._sensors, self._size = cache, sensors, size or PictureSize()
+        self._kinds = kinds
         self.benchmark = BenchmarkConfig.model_validate(self._manifest.config)
         self.results = {result.episode_id: result for result in folder.results()}
         self._task = build_task(self.benchmark.task, self.benchmark.evaluation)
@@ -55,7 +65,8 @@ class ReplayBuilder:
 
     def __enter__(self) -> Self:
         self._episodes = load_episodes(self.benchmark)
-        setup = SimulatorSetup(benchmark=self.benchmark, cache=self._cache, run_seed=self._manifest.run_seed)
+        benchmark = add_twins(self.benchmark, self._kinds)
+        setup = SimulatorSetup(benchmark=benchmark, cache=self._cache, run_seed=self._manifest.run_seed)
         self._simulator = open_simulator(setup)
         return self
 
@@ -76,27 +87,44 @@ class ReplayBuilder:
 
     def with_views(self, replay: Replay) -> Replay:
         """The replay with the pictures of its cameras."""
-        frames: dict[str, list[bytes]] = {}
-        sizes: dict[str, tuple[int, int]] = {}
-        for shot in self.shots(replay):
+        cameras = self._choose_cameras(replay)
+        recorders = self._make_recorders(replay, cameras)
+        for shot in self._draw(replay, list(recorders)):
             for name, picture in shot.items():
-                image = shrink(picture, self._size.longest(len(shot)))
-                sizes[name] = image.size
-                frames.setdefault(name, []).append(encode_jpeg(image, quality=self._size.quality))
-        views = [
-            model.CameraView(sensor=name, width=sizes[name][0], height=sizes[name][1], frames=files)
-            for name, files in frames.items()
-        ]
+                recorders[name].add(picture)
+        views = [recorder.make_view() for recorder in recorders.values() if recorder.is_worth_showing]
         return msgspec.structs.replace(replay, views=views)
+
+    def _make_recorders(self, replay: Replay, cameras: Sequence[str]) -> dict[str, ViewRecorder]:
+        """By the sensors that are drawn: the cameras themselves, then what else is shown of them."""
+        suite = self.benchmark.sensors(self._episodes.by_id(replay.episode_id).private.robot)
+        side = self._size.longest(len(cameras))
+        own = {name: find_kind(suite[name]) for name in cameras}
+        views = [(name, name, own[name]) for name in cameras]
+        views += [
+            (name_view(name, suite[name], kind), name, kind)
+            for name in cameras
+            for kind in self._kinds
+            if kind is not own[name]
+        ]
+        return {
+            drawn: ViewRecorder(camera, kind, side=side, quality=self._size.quality) for drawn, camera, kind in views
+        }
 
     def shots(self, replay: Replay) -> Iterator[CameraFrames]:
         """What the cameras see at every step of a replay, in full size; empty pictures without cameras."""
-        episode = self._episodes.by_id(replay.episode_id)
-        cameras = choose_cameras(self.benchmark, episode.private.robot, self._sensors)
+        return self._draw(replay, self._choose_cameras(replay))
+
+    def _choose_cameras(self, replay: Replay) -> list[str]:
+        robot = self._episodes.by_id(replay.episode_id).private.robot
+        return choose_cameras(self.benchmark, robot, self._sensors)
+
+    def _draw(self, replay: Replay, cameras: Sequence[str]) -> Iterator[CameraFrames]:
         if not cameras:
             yield from ({} for _ in replay.steps)
             return
-        film = CameraReplay(self.benchmark, self._simulator, task=self._task, cameras=cameras)
+        benchmark, episode = add_twins(self.benchmark, self._kinds), self._episodes.by_id(replay.episode_id)
+        film = CameraReplay(benchmark, self._simulator, task=self._task, cameras=cameras)
         yield from film.shots(episode, self._get_result(replay.episode_id), entries=replay.last_step)
 
     def _get_result(self, episode_id: str) -> EpisodeResult:

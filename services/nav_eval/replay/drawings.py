@@ -5,18 +5,20 @@ changed by them.
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
 from nav_eval.config import BenchmarkConfig
+from nav_eval.errors import NavEvalError
+from nav_eval.evaluation.report import write_atomically
 from nav_eval.evaluation.run_folder import make_file_name
 from nav_eval.records.geometry import Vec3
 from nav_eval.replay.builder import ReplayBuilder
+from nav_eval.replay.fonts import can_write, load_font
 from nav_eval.replay.model import Floor, Replay, ReplayStep
 from nav_eval.replay.video import CameraFrames, check_video, write_video
 
@@ -107,7 +109,7 @@ class MapDrawing:
         pen.circle(self._to_pixel(point), reach, outline=colour, width=max(1, round(0.25 * self._unit)))
         self._draw_dot(pen, point, 1.8, colour, outline=WHITE)
         pen.text(
-            self._to_pixel(point), str(number + 1), fill=WHITE, font=_load_font(round(2.4 * self._unit)), anchor="mm"
+            self._to_pixel(point), str(number + 1), fill=WHITE, font=load_font(round(2.4 * self._unit)), anchor="mm"
         )
 
     def _draw_stop(self, pen: ImageDraw.ImageDraw, step: ReplayStep, colour: Colour) -> None:
@@ -155,30 +157,26 @@ class FrameDrawing:
         colour = STAGES[step.stage % len(STAGES)]
         lines: list[tuple[str, Colour]] = [(f"step {number} of {replay.last_step}   {step.action or 'start'}", INK)]
         if replay.stages:
-            distance = "no way" if step.distance is None else f"{step.distance:.2f} m"
+            distance = "no path" if step.distance is None else f"{step.distance:.2f} m"
             lines.append((f"{step.stage + 1}. {replay.stages[step.stage].name}: {distance}", colour))
-        lines += [("bumped into something", BUMP)] if step.collided else [("", INK)]
-        lines += [(line, SOFT) for line in _wrap_text(told[:MOST_LETTERS], pen, right - left)]
+        lines += [("collision", BUMP)] if step.collided else [("", INK)]
+        if can_write("".join(told.split())):
+            lines += [(line, SOFT) for line in _wrap_text(told[:MOST_LETTERS], pen, right - left)]
         for place, (line, ink) in enumerate(lines):
-            pen.text((left, top + 24 * place), line, fill=ink, font=_load_font(17))
+            pen.text((left, top + 24 * place + 17), line, fill=ink, font=load_font(17, line), anchor="ls")
 
 
 def _wrap_text(text: str, pen: ImageDraw.ImageDraw, width: int) -> list[str]:
     """Lines that fit; Chinese has no spaces to break at, so letters are what is counted."""
-    lines = [""]
+    lines, font = [""], load_font(17, "".join(text.split()))
     for word in text.split():
-        for piece in [word] if pen.textlength(word, font=_load_font(17)) <= width else list(word):
+        for piece in [word] if pen.textlength(word, font=font) <= width else list(word):
             longer = f"{lines[-1]} {piece}".strip() if piece == word else lines[-1] + piece
-            if pen.textlength(longer, font=_load_font(17)) <= width:
+            if pen.textlength(longer, font=font) <= width:
                 lines[-1] = longer
             else:
                 lines.append(piece)
     return lines
-
-
-@cache
-def _load_font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    return ImageFont.load_default(size=max(8, size))
 
 
 VIDEOS, MAPS = "videos", "maps"
@@ -215,15 +213,29 @@ def _illustrate_episodes(builder: ReplayBuilder, run: Path, *, videos: bool, map
         yield from wanted
 
 
-def write_replay_video(path: Path, replay: Replay, builder: ReplayBuilder, *, fps: int = 5) -> int:
-    """Cameras, map and words, step by step."""
+def write_replay_video(
+    path: Path,
+    replay: Replay,
+    builder: ReplayBuilder,
+    *,
+    fps: int = 5,
+    told: Callable[[int], None] = lambda _: None,
+) -> int:
+    """Cameras, map and words, step by step; `told` hears of each step that is drawn."""
+    return write_video(path, _draw_frames(replay, builder, told), fps=fps)
+
+
+def _draw_frames(replay: Replay, builder: ReplayBuilder, told: Callable[[int], None]) -> Iterator[Image.Image]:
     drawing = FrameDrawing(replay)
-    frames = (drawing.frame(number, shot) for number, shot in enumerate(builder.shots(replay)))
-    return write_video(path, frames, fps=fps)
+    for number, shot in enumerate(builder.shots(replay)):
+        yield drawing.frame(number, shot)
+        told(number)
 
 
 def write_map(path: Path, replay: Replay) -> None:
     """The storeys of an episode side by side, with the whole way on them."""
+    if path.suffix.lower() != ".png":
+        raise NavEvalError(f"{path}: a map is written as PNG; give a name that ends in .png.")
     storeys = [MapDrawing(replay, index).whole() for index in range(len(replay.floors))]
     size = (sum(s.width for s in storeys) + GAP * (len(storeys) - 1), max(s.height for s in storeys))
     sheet = Image.new("RGB", size, (255, 255, 255))
@@ -231,5 +243,6 @@ def write_map(path: Path, replay: Replay) -> None:
     for storey in storeys:
         sheet.paste(storey, (left, 0))
         left += storey.width + GAP
-    path.parent.mkdir(parents=True, exist_ok=True)
-    sheet.save(path, optimize=True)
+    buffer = BytesIO()
+    sheet.save(buffer, format="PNG", optimize=True)
+    write_atomically(path, buffer.getvalue())

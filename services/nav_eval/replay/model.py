@@ -5,7 +5,7 @@ are base64. `episode.json` of a replay is this struct, so fields are only ever a
 """
 
 import math
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -13,6 +13,7 @@ from nav_eval.errors import RecordError
 from nav_eval.records.geometry import Vec3
 
 FORMAT = "nav-eval/replay/1"
+T = TypeVar("T")
 
 
 class _Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,6 +114,7 @@ class CameraView(_Record, frozen=True, kw_only=True):
     sensor: str
     width: int
     height: int
+    kind: str = "colour"  #: `nav_eval.replay.view_kinds.ViewKind`; views of one sensor are of different kinds
     media_type: str = "image/jpeg"
     frames: list[bytes] = []
 
@@ -162,7 +164,15 @@ def to_finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-_decoder = msgspec.json.Decoder(Replay)
+class ReplayOutline(_Record, frozen=True, kw_only=True):
+    """The part of a replay that a small picture of it needs; camera pictures are skipped where a file is read so."""
+
+    steps: list[ReplayStep]
+    stages: list[ReplayStage]
+    floors: list[Floor]
+
+
+_decoder, _outlines = msgspec.json.Decoder(Replay), msgspec.json.Decoder(ReplayOutline)
 
 
 def encode_replay(replay: Replay) -> bytes:
@@ -172,7 +182,16 @@ def encode_replay(replay: Replay) -> bytes:
 
 def decode_replay(data: bytes, *, where: str) -> Replay:
     """A replay out of a file; refuses what is none."""
+    return _decode(_decoder, data, where)
+
+
+def decode_outline(data: bytes, *, where: str) -> ReplayOutline:
+    """What a small picture needs of a replay's file."""
+    return _decode(_outlines, data, where)
+
+
+def _decode(decoder: msgspec.json.Decoder[T], data: bytes, where: str) -> T:
     try:
-        return _decoder.decode(data)
+        return decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RecordError(f"{where} is not a replay: {error}. Make it again with `nav-eval replay`.") from error

@@ -10,26 +10,33 @@ import sys
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 
 from nav_eval.evaluation.shard_protocol import (
     LONGEST_MESSAGE,
     Checked,
+    Drawn,
     Ended,
     Filmed,
     Message,
     MessageWriter,
     Purpose,
+    Recorded,
     ReplayOrder,
     read_replay_order,
 )
 from nav_eval.evaluation.verification import verify
 from nav_eval.replay.builder import ReplayBuilder
+from nav_eval.replay.drawings import write_replay_video
 from nav_eval.replay.model import encode_replay
-from nav_eval.replay.video import PictureSize
+from nav_eval.replay.video import PictureSize, check_video
+from nav_eval.replay.view_kinds import ViewKind
 
 SIDE = 220  #: pixels of a camera picture's longer side: three beside each other, on a page
+TOLD_EVERY = 10  #: steps of a video
+LONGEST_VIDEO = LONGEST_MESSAGE // 4 * 3 - 4096  #: bytes; in a message they are base64
 DIFFERENCES = 20  #: told at most; one is enough to know
 
 
@@ -44,16 +51,38 @@ def check(order: ReplayOrder, say: Callable[[Message], None]) -> None:
 
 def film(order: ReplayOrder, say: Callable[[Message], None]) -> None:
     """What the replay page shows of an episode; with pictures if a renderer can be used."""
-    with ReplayBuilder(Path(order.run), cache=Path(order.cache), size=PictureSize(side=SIDE)) as builder:
+    with ReplayBuilder(
+        Path(order.run), cache=Path(order.cache), size=PictureSize(side=SIDE), kinds=tuple(ViewKind)
+    ) as builder:
         for episode_id in islice(builder.results, order.episodes):
             made = encode_replay(builder.with_views(builder.replay(episode_id)))
             if len(made) < LONGEST_MESSAGE - 1024:  # a page could not show more
                 say(Filmed(episode_id=episode_id, replay=msgspec.Raw(made)))
 
 
+def record(order: ReplayOrder, say: Callable[[Message], None]) -> None:
+    """The episode as a video, and how it comes along."""
+    check_video()
+    with ReplayBuilder(Path(order.run), cache=Path(order.cache)) as builder, TemporaryDirectory() as folder:
+        path = Path(folder) / "episode.mp4"
+        for episode_id in islice(builder.results, order.episodes):
+            replay = builder.replay(episode_id)
+            write_replay_video(path, replay, builder, told=_make_teller(say, len(replay.steps)))
+            if path.stat().st_size < LONGEST_VIDEO:
+                say(Recorded(episode_id=episode_id, video=path.read_bytes()))
+
+
+def _make_teller(say: Callable[[Message], None], total: int) -> Callable[[int], None]:
+    def tell(number: int) -> None:
+        if number % TOLD_EVERY == 0:
+            say(Drawn(steps=number, total=total))
+
+    return tell
+
+
 def play(data: bytes, say: Callable[[Message], None]) -> Ended:
     order = read_replay_order(data)
-    {Purpose.CHECK: check, Purpose.FILM: film}[order.purpose](order, say)
+    {Purpose.CHECK: check, Purpose.FILM: film, Purpose.VIDEO: record}[order.purpose](order, say)
     return Ended()
 
 

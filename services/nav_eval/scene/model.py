@@ -6,13 +6,16 @@ carries its own report, so that nothing a reader left out stays unsaid: readers 
 they made and everything they left out into a `ReadLog` while they work.
 """
 
+import math
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nav_eval.generator_version import FIRST_GENERATOR
 from nav_eval.records.geometry import Vec3
+from nav_eval.scene.splats import SplatCloud
 
 
 class AlphaMode(StrEnum):
@@ -29,12 +32,39 @@ class Wrap(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Texture:
-    """A decoded base-colour picture."""
+    """A decoded picture."""
 
-    pixels: NDArray[np.uint8]  #: height × width × 4, sRGB, first row on top
+    pixels: NDArray[np.uint8]  #: height × width × 4, first row on top; sRGB where it is a colour
     wrap_u: Wrap = Wrap.REPEAT
     wrap_v: Wrap = Wrap.REPEAT
     nearest: bool = False  #: magnify without filtering
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shading:
+    """How a lit surface answers to light: glTF's metallic-roughness model. Maps are indices into `Scene.textures`."""
+
+    metallic: float = 0.0
+    roughness: float = 1.0
+    roughness_map: int | None = None  #: green is a factor on the roughness, blue one on the metal
+    normal_map: int | None = None
+    normal_scale: float = 1.0
+    occlusion_map: int | None = None  #: red: how much of the light from everywhere arrives
+    occlusion_strength: float = 1.0
+    emission_map: int | None = None  #: sRGB factor on the material's emission
+    reflectance: Vec3 = (0.04, 0.04, 0.04)  #: what is mirrored straight on where there is no metal
+    coat: float = 0.0  #: of clear varnish on top: how much,
+    coat_roughness: float = 0.0  #: and how rough
+    sheen: Vec3 = (0.0, 0.0, 0.0)  #: colour of the fibres of cloth, seen where it is grazed,
+    sheen_roughness: float = 0.0  #: and how much they stand out
+    transmission: float = 0.0  #: glass: how much of what is behind shines through,
+    transmission_color: Vec3 = (1.0, 1.0, 1.0)  #: and what becomes of white on the way
+    transmission_map: int | None = None  #: red is a factor on the transmission
+
+
+MATTE = Shading()
+MAPS = ("roughness_map", "normal_map", "occlusion_map", "emission_map", "transmission_map")
+"""The fields of `Shading` that are textures."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,6 +79,20 @@ class Material:
     alpha_cutoff: float = 0.5
     double_sided: bool = False
     emissive: Vec3 = (0.0, 0.0, 0.0)  #: linear, added to the lit colour
+    shading: Shading = MATTE  #: of no account where it is unlit
+
+    @property
+    def maps(self) -> tuple[int, ...]:
+        """All textures that it shows."""
+        others = (getattr(self.shading, name) for name in MAPS)
+        return tuple(index for index in (self.texture, *others) if index is not None)
+
+    def move_maps(self, by: int) -> "Material":
+        """The same where `by` more textures come before its own."""
+        numbers = {name: getattr(self.shading, name) for name in MAPS}
+        moved = {name: number + by for name, number in numbers.items() if number is not None}
+        texture = None if self.texture is None else self.texture + by
+        return replace(self, texture=texture, shading=replace(self.shading, **moved))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,18 +138,28 @@ class Semantics:
     objects: tuple[SceneObject, ...] = ()
     regions: tuple[Region, ...] = ()
     categories: tuple[str, ...] = ("",)  #: category id → name; id 0 is "nothing"
+    generator: int = FIRST_GENERATOR  #: of a generated house
+
+
+ROOM = "room"
+"""Kind of a light that is all around, as in a bright room: see `simulator.rendering.surroundings`."""
+MOST_LAMPS = 64
+"""That are drawn; the brightest ones, where there are more."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Light:
-    """A lamp of a generated house. Scans have none: their light is in the picture."""
+    """A lamp. Scans have none: their light is in the picture."""
 
-    kind: str  #: "sun" (direction) or "point" (position)
+    kind: str  #: "sun" (direction), "point" (position), "spot" (both), or ROOM
     color: Vec3 = (1.0, 1.0, 1.0)
     intensity: float = 1.0
     position: Vec3 = (0.0, 0.0, 0.0)
     direction: Vec3 = (0.0, -1.0, 0.0)
-    range: float = 15.0
+    range: float = 15.0  #: metres; infinite where nothing ends it
+    inner_cone: float = 0.0  #: radians from the axis of a spot within which it is at its brightest,
+    outer_cone: float = math.pi / 4  #: and beyond which there is nothing
+    baked: bool = False  #: its light is in the colours already (generated houses): it shines on nothing else
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -136,6 +190,7 @@ class Scene:
     textures: tuple[Texture, ...] = ()
     semantics: Semantics = Semantics()
     lights: tuple[Light, ...] = ()
+    splats: SplatCloud | None = None  #: what pictures show instead of the triangles' colours
     report: SceneReport = SceneReport()
 
     @property
@@ -183,12 +238,33 @@ _FACING = {"up": 1.0, "down": 0.62, "x": 0.86, "z": 0.76}
 
 
 def apply_lighting(scene: Scene, lighting: str) -> Scene:
-    """The scene under `auto` (as it is), `unlit` (no light at all) or `lit` (a plain light where there is none)."""
-    if lighting == "unlit" and scene.lights:
-        return replace(scene, colors=np.full_like(scene.colors, 255))
+    """The scene under a light by choice.
+
+    `auto` is the scene as it is: lit materials are lit when it is drawn. `flat` shows the colours of the file, `unlit`
+    also without the light that is baked into a generated house. `lit` gives a model without lamps an even light by
+    facing, without highlights. `environment` puts what is lit into a bright room, beside the file's own lamps.
+    """
+    if lighting == "environment":
+        is_lit = not all(material.unlit for material in scene.materials)
+        return replace(scene, lights=(*scene.lights, Light(kind=ROOM))) if is_lit else scene
+    if lighting in ("flat", "unlit"):
+        baked = lighting == "unlit" and scene.lights
+        return drop_light(replace(scene, colors=np.full_like(scene.colors, 255)) if baked else scene)
     if lighting == "lit" and not scene.lights:
-        return _apply_plain_light(scene)
+        return drop_light(_apply_plain_light(scene))
     return scene
+
+
+def drop_light(scene: Scene) -> Scene:
+    """The scene with all colours shown as they are."""
+    return replace(scene, materials=tuple(replace(material, unlit=True) for material in scene.materials))
+
+
+def mark_baked_lights(scene: Scene) -> Scene:
+    """The scene with lamps that shine on nothing if none of its surfaces is lit: their light is in the colours."""
+    if not all(material.unlit for material in scene.materials):
+        return scene
+    return replace(scene, lights=tuple(replace(light, baked=True) for light in scene.lights))
 
 
 def _apply_plain_light(scene: Scene) -> Scene:

@@ -17,7 +17,7 @@ from nav_eval.config.schema import MeshObjCfg, ObjectConfig, PrimitiveCubeCfg, P
 from nav_eval.errors import SceneError
 from nav_eval.records.geometry import Vec3, to_rotation_matrix
 from nav_eval.scene.formats import read_scene
-from nav_eval.scene.model import Material, Scene, SceneObject, Semantics
+from nav_eval.scene.model import MATTE, Material, Scene, SceneObject, Semantics
 from nav_eval.scene.semantics import to_vector
 
 _SEGMENTS = 32
@@ -32,7 +32,7 @@ class FurnishedScene(NamedTuple):
     blocks: NDArray[np.bool_]  #: per triangle: whether it is in anybody's way
 
 
-class _Mesh(NamedTuple):
+class ShapeMesh(NamedTuple):
     positions: NDArray[np.float64]
     normals: NDArray[np.float64]
     triangles: NDArray[np.int64]
@@ -71,6 +71,13 @@ def _make_primitive(thing: PrimitiveCubeCfg | PrimitiveSphereCfg | PrimitiveCyli
     )
 
 
+def make_unit_mesh(shape: str) -> ShapeMesh:
+    """A box of one metre, a ball with a radius of one, or a cylinder of one metre with a radius of a third."""
+    if shape == "box":
+        return _make_box((1.0, 1.0, 1.0))
+    return _make_ball(1.0) if shape == "ball" else _make_cylinder(1 / 3, 1.0)
+
+
 def _read_mesh(thing: MeshObjCfg, root: Path) -> Scene:
     path = (root / thing.mesh_path).resolve()
     if not path.is_relative_to(root.resolve()):
@@ -79,7 +86,8 @@ def _read_mesh(thing: MeshObjCfg, root: Path) -> Scene:
     if thing.color is None:
         return mesh
     red, green, blue = thing.color
-    painted = tuple(replace(material, base_color=(red, green, blue, 1.0), texture=None) for material in mesh.materials)
+    color = (red, green, blue, 1.0)
+    painted = tuple(replace(look, base_color=color, texture=None, shading=MATTE) for look in mesh.materials)
     return replace(mesh, materials=painted)
 
 
@@ -95,13 +103,11 @@ def _place(part: Scene, thing: ObjectConfig) -> Scene:
 
 def _join(scene: Scene, part: Scene, thing: ObjectConfig) -> Scene:
     """One scene of two; the new part is one object of its own."""
-    object_id = max((known.object_id for known in scene.semantics.objects), default=0) + 1
+    object_id = 1 + max((known.object_id for known in scene.semantics.objects), default=0)
+    object_id = max(object_id, 1 + int(scene.triangle_object.max(initial=0)))  # triangles may have ids without a name
     semantics, category = _add_to_semantics(scene.semantics, _make_object(part, thing, object_id))
     textures = len(scene.textures)
-    moved = tuple(
-        material if material.texture is None else replace(material, texture=material.texture + textures)
-        for material in part.materials
-    )
+    moved = tuple(material.move_maps(textures) for material in part.materials)
     count = len(part.triangles)
     return replace(
         scene,
@@ -142,7 +148,7 @@ def _add_to_semantics(semantics: Semantics, thing: SceneObject) -> tuple[Semanti
     return named, categories.index(thing.category)
 
 
-def _make_box(size: Vec3) -> _Mesh:
+def _make_box(size: Vec3) -> ShapeMesh:
     """Four corners per face, so that each face has its own normal."""
     positions: list[NDArray[np.float64]] = []
     normals: list[NDArray[np.float64]] = []
@@ -157,10 +163,10 @@ def _make_box(size: Vec3) -> _Mesh:
             positions += corners
             normals += [normal] * 4
             triangles += [(start, start + 1, start + 2), (start, start + 2, start + 3)]
-    return _Mesh(np.array(positions) * np.array(size) / 2, np.array(normals), np.array(triangles))
+    return ShapeMesh(np.array(positions) * np.array(size) / 2, np.array(normals), np.array(triangles))
 
 
-def _make_cylinder(radius: float, height: float) -> _Mesh:
+def _make_cylinder(radius: float, height: float) -> ShapeMesh:
     """Upright, closed at both ends."""
     around = [(math.cos(t), -math.sin(t)) for t in _divide_turn(_SEGMENTS)]
     half = height / 2
@@ -170,25 +176,25 @@ def _make_cylinder(radius: float, height: float) -> _Mesh:
     for low in range(0, 2 * _SEGMENTS, 2):
         following = (low + 2) % (2 * _SEGMENTS)
         wall += [(low, following, following + 1), (low, following + 1, low + 1)]
-    mesh = _Mesh(np.array(side), np.array(side_normals), np.array(wall))
+    mesh = ShapeMesh(np.array(side), np.array(side_normals), np.array(wall))
     for y, up in ((half, 1.0), (-half, -1.0)):
         mesh = _add_lid(mesh, [(radius * c, y, radius * s) for c, s in around], up)
     return mesh
 
 
-def _add_lid(mesh: _Mesh, rim: list[Vec3], up: float) -> _Mesh:
+def _add_lid(mesh: ShapeMesh, rim: list[Vec3], up: float) -> ShapeMesh:
     start, count = len(mesh.positions), len(rim)
     fan = [
         (start, start + i, start + i + 1) if up > 0 else (start, start + i + 1, start + i) for i in range(1, count - 1)
     ]
-    return _Mesh(
+    return ShapeMesh(
         np.concatenate([mesh.positions, rim]),
         np.concatenate([mesh.normals, [(0.0, up, 0.0)] * count]),
         np.concatenate([mesh.triangles, fan]),
     )
 
 
-def _make_ball(radius: float) -> _Mesh:
+def _make_ball(radius: float) -> ShapeMesh:
     normals = [
         (math.sin(down) * math.cos(around), math.cos(down), -math.sin(down) * math.sin(around))
         for down in (math.pi * ring / _RINGS for ring in range(_RINGS + 1))
@@ -202,7 +208,7 @@ def _make_ball(radius: float) -> _Mesh:
         for triangle in _make_quad(i, row, first=ring == 0, last=ring == _RINGS - 1)
     ]
     unit = np.array(normals)
-    return _Mesh(unit * radius, unit, np.array(triangles))
+    return ShapeMesh(unit * radius, unit, np.array(triangles))
 
 
 def _make_quad(i: int, row: int, *, first: bool, last: bool) -> Iterable[tuple[int, int, int]]:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nav_eval.errors import SceneError
+from nav_eval.generator_version import FIRST_GENERATOR
 from nav_eval.records.geometry import Vec3
 from nav_eval.scene.model import Region, Scene, SceneObject, Semantics
 
@@ -134,6 +135,7 @@ class SemanticsFile(msgspec.Struct, frozen=True, omit_defaults=True):
     objects: list[ObjectEntry] = []
     regions: list[RegionEntry] = []
     categories: list[str] = []  #: optional: the order of category ids after 0
+    generator: int = FIRST_GENERATOR  #: of a generated house
 
 
 def get_semantics_path(scene: Path) -> Path:
@@ -164,6 +166,7 @@ def read_semantics(content: bytes, *, source: str) -> Semantics:
             for entry in table.regions
         ),
         categories=("", *table.categories),
+        generator=table.generator,
     )
 
 
@@ -193,6 +196,7 @@ def write_semantics(semantics: Semantics, path: Path) -> None:
             for region in semantics.regions
         ],
         categories=[category for category in semantics.categories if category],
+        generator=semantics.generator,
     )
     path.write_bytes(msgspec.json.format(msgspec.json.encode(table), indent=1))
 

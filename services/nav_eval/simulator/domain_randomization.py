@@ -4,27 +4,23 @@ Level 1 varies the look of surfaces, level 2 also the light, level 3 also the ca
 far into the scene the variation of surfaces reaches: 0 walls, floors and ceilings; 1 also large furniture;
 2 everything; 3 also small things added where they are in nobody's way.
 
-What never changes: the geometry that blocks, the goals and their look, and with them every distance and
-every step of the expert. Colours of furniture stay recognisable, because instructions speak of them. A draw
-depends on the seed, the episode and the level alone: every team gets the same one, in any order.
+What never changes: the geometry that blocks, and with it every distance and every step of the expert; the look of the
+goals, of everything that the words mention, and of everything that may be taken for it. A draw depends on the seed, the
+episode and the level alone: every team gets the same one, in any order.
 """
 
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nav_eval.config.schema import DRConfig, PrimitiveCubeCfg, PrimitiveCylinderCfg, PrimitiveSphereCfg
-from nav_eval.config.schema.scenario import ObjectConfig
+from nav_eval.config.schema import DRConfig
 from nav_eval.dataset.episode import Episode
 from nav_eval.generators import make_world_generator
 from nav_eval.randomness import derive_seed, make_generator
-from nav_eval.records.geometry import Vec3
-from nav_eval.scene.model import Light, Material, Scene, SceneObject, Texture
-from nav_eval.scene.objects import place_objects
+from nav_eval.scene.model import Light, Material, Scene, SceneObject, Semantics, Texture
 from nav_eval.simulator.camera_rig import CameraJitter
+from nav_eval.simulator.clutter import add_clutter
 
 SHELL = frozenset({"wall", "floor", "ceiling"})
 LARGE = 0.6  #: metres: larger things are furniture, smaller ones are things on it
@@ -45,8 +41,12 @@ class DomainDraw:
     camera: CameraJitter = field(default_factory=CameraJitter)
 
     @property
+    def varies_light(self) -> bool:
+        return (self.brightness, self.warmth) != (1.0, 0.0)
+
+    @property
     def changes_scene(self) -> bool:
-        return self.textures or self.clutter > 0 or (self.brightness, self.warmth) != (1.0, 0.0)
+        return self.textures or self.clutter > 0 or self.varies_light
 
     def record(self) -> dict[str, object]:
         return asdict(self)
@@ -79,29 +79,34 @@ class DomainRandomizationManager:
 
 
 def randomize_scene(scene: Scene, draw: DomainDraw, episode: Episode) -> Scene:
-    """The scene as this episode shows it."""
-    kept = find_goal_objects(episode)
+    """The scene as this episode shows it; `repainter` does the same to a scene that is drawn already."""
+    kept = find_kept_objects(scene.semantics, episode)
     if draw.textures:
         scene = _vary_surfaces(scene, draw, kept)
-    if draw.clutter:
-        scene = place_objects(scene, list(_make_clutter(scene, draw)), root=Path()).scene
-    if (draw.brightness, draw.warmth) != (1.0, 0.0):
+    if draw.varies_light:
         scene = _vary_light(scene, draw)
+    if draw.clutter:  # last: it takes the light from where it stands
+        scene = add_clutter(scene, seed=draw.seed, count=draw.clutter, kept=kept)
     return scene
 
 
-def find_goal_objects(episode: Episode) -> frozenset[int]:
-    """Ids of the objects that must stay as the instruction describes them."""
+def find_kept_objects(semantics: Semantics, episode: Episode) -> frozenset[int]:
+    """Ids of the objects that must stay as the episode describes them: its goals, and whatever its words mention."""
     goals = [*episode.goals, *(goal for subtask in episode.subtasks for goal in subtask.goals)]
-    return frozenset(int(goal.object_id) for goal in goals if goal.object_id and goal.object_id.isdecimal())
+    named = frozenset(int(goal.object_id) for goal in goals if goal.object_id and goal.object_id.isdecimal())
+    return named | make_world_generator().find_mentioned(semantics, episode)
 
 
 def _vary_surfaces(scene: Scene, draw: DomainDraw, kept: frozenset[int]) -> Scene:
     affected = _find_affected_triangles(scene, draw.scene_mode, kept)
     materials, textures = list(scene.materials), list(scene.textures)
     triangle_material = scene.triangle_material.copy()
+    shades = draw_shades(draw, len(scene.materials))
     for old in np.unique(scene.triangle_material[affected]).tolist():
-        varied, added = _make_variant(scene.materials[old], draw, number=old, textures=len(textures))
+        made = make_world_generator().vary_material(scene.materials[old], seed=draw.seed, number=old)
+        varied, added = (
+            _shift_texture(*made, by=len(textures)) if made else (_shade(scene.materials[old], shades[old]), ())
+        )
         textures += added
         triangle_material[affected & (scene.triangle_material == old)] = len(materials)
         materials.append(varied)
@@ -109,12 +114,13 @@ def _vary_surfaces(scene: Scene, draw: DomainDraw, kept: frozenset[int]) -> Scen
 
 
 def _find_affected_triangles(scene: Scene, scene_mode: int, kept: frozenset[int]) -> NDArray[np.bool_]:
-    ids = [
-        thing.object_id
-        for thing in scene.semantics.objects
-        if _is_varied(thing, scene_mode) and thing.object_id not in kept
-    ]
-    return np.isin(scene.triangle_object, [0, *ids])  # what no annotation names is part of the shell
+    return np.isin(scene.triangle_object, find_varied_objects(scene.semantics, scene_mode, kept))
+
+
+def find_varied_objects(semantics: Semantics, scene_mode: int, kept: frozenset[int]) -> list[int]:
+    """Ids of the objects whose surfaces vary; what no annotation names (0) is part of the shell."""
+    things = (item for item in semantics.objects if item.object_id not in kept)
+    return [0, *(item.object_id for item in things if _is_varied(item, scene_mode))]
 
 
 def _is_varied(thing: SceneObject, scene_mode: int) -> bool:
@@ -123,72 +129,45 @@ def _is_varied(thing: SceneObject, scene_mode: int) -> bool:
     return scene_mode >= 2 or (scene_mode == 1 and max(thing.size) > LARGE)
 
 
-def _make_variant(
-    material: Material, draw: DomainDraw, *, number: int, textures: int
-) -> tuple[Material, tuple[Texture, ...]]:
-    """Another look for a surface: a new finish for walls and floors of our houses, another shade for the rest."""
-    made = make_world_generator().vary_material(material, seed=draw.seed, number=number)
-    if made is not None:
-        varied, added = made
-        texture = None if varied.texture is None else varied.texture + textures
-        return replace(varied, texture=texture), added
-    shade = make_generator(draw.seed, "shade", number).uniform(0.8, 1.0, size=3) * 1.1
+def draw_shades(draw: DomainDraw, count: int) -> NDArray[np.float64]:
+    """Factors on the colours of so many materials: one generator for all, as making one takes longer than drawing."""
+    return make_generator(draw.seed, "shades").uniform(0.88, 1.1, size=(count, 3))
+
+
+def _shade(material: Material, shade: NDArray[np.float64]) -> Material:
+    """Another shade for a surface; walls and floors of our houses get a new finish instead."""
     red, green, blue = (round(float(min(1.0, c * s)), 5) for c, s in zip(material.base_color, shade, strict=False))
-    return replace(material, base_color=(red, green, blue, material.base_color[3])), ()
+    return replace(material, base_color=(red, green, blue, material.base_color[3]))
+
+
+def _shift_texture(
+    material: Material, textures: tuple[Texture, ...], *, by: int
+) -> tuple[Material, tuple[Texture, ...]]:
+    texture = None if material.texture is None else material.texture + by
+    return replace(material, texture=texture), textures
+
+
+def compute_light_tint(draw: DomainDraw) -> NDArray[np.float64]:
+    """Factors on red, green and blue."""
+    return draw.brightness * np.array([1.0 + 0.12 * draw.warmth, 1.0, 1.0 - 0.2 * draw.warmth])
 
 
 def _vary_light(scene: Scene, draw: DomainDraw) -> Scene:
-    """Our houses are lit anew; the light of a scan is in its pictures, which are tinted."""
-    tint = draw.brightness * np.array([1.0 + 0.12 * draw.warmth, 1.0, 1.0 - 0.2 * draw.warmth])
+    """Our houses are lit anew, lamps of other files change; what has neither (a scan, a plain model) is tinted."""
+    tint = compute_light_tint(draw)
     if scene.lights:
-        scene = replace(scene, lights=tuple(_tint_light(light, tint) for light in scene.lights))
-        return replace(scene, colors=make_world_generator().bake_lighting(scene))
+        scene = replace(scene, lights=tuple(tint_light(light, tint) for light in scene.lights))
+        baked = any(light.baked for light in scene.lights)
+        return replace(scene, colors=make_world_generator().bake_lighting(scene)) if baked else scene
     colors = scene.colors.astype(np.float64)
     colors[:, :3] *= np.minimum(tint, 1.0)
     return replace(scene, colors=np.round(np.clip(colors, 0, 255)).astype(np.uint8))
 
 
-def _tint_light(light: Light, tint: NDArray[np.float64]) -> Light:
+def tint_light(light: Light, tint: NDArray[np.float64]) -> Light:
     red, green, blue = (round(float(min(1.0, c * t)), 5) for c, t in zip(light.color, tint, strict=True))
     brightness = round(light.intensity * float(tint[1]), 5)
     return replace(light, color=(red, green, blue), intensity=brightness)
-
-
-def _make_clutter(scene: Scene, draw: DomainDraw) -> Iterable[ObjectConfig]:
-    """Small things on top of furniture: seen, but in nobody's way."""
-    supports = [thing for thing in scene.semantics.objects if _is_support(thing)]
-    for number in range(draw.clutter if supports else 0):
-        rng = make_generator(draw.seed, "clutter", number)
-        support = supports[int(rng.integers(len(supports)))]
-        size = float(rng.uniform(0.06, 0.16))
-        (x, y, z), (width, height, depth) = support.center, support.size
-        spread = rng.uniform(-0.3, 0.3, size=2)
-        position = (x + spread[0] * width, y + height / 2 + size / 2, z + spread[1] * depth)
-        yield _make_thing(number, position, size, rng)
-
-
-def _is_support(thing: SceneObject) -> bool:
-    width, height, depth = thing.size
-    top = thing.center[1] + height / 2
-    return thing.category not in SHELL and 0.3 < height < 1.4 and min(width, depth) > 0.3 and top < 3
-
-
-def _make_thing(number: int, position: Vec3, size: float, rng: np.random.Generator) -> ObjectConfig:
-    x, y, z = (_round_value(value) for value in position)
-    red, green, blue = (_round_value(value) for value in rng.uniform(0.1, 0.9, size=3))
-    common = {
-        "name": f"clutter_{number}",
-        "category": "clutter",
-        "position": (x, y, z),
-        "color": (red, green, blue),
-        "collision_enabled": False,
-    }
-    shape = int(rng.integers(3))
-    if shape == 0:
-        return PrimitiveCubeCfg(size=(size, size, size), **common)
-    if shape == 1:
-        return PrimitiveSphereCfg(radius=size / 2, **common)
-    return PrimitiveCylinderCfg(radius=size / 3, height=size, **common)
 
 
 def _draw_jitter(rng: np.random.Generator) -> CameraJitter:

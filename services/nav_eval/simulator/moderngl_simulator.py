@@ -1,6 +1,7 @@
 """The built-in simulator: our navigation, our motion, pictures by ModernGL."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,14 +14,14 @@ from nav_eval.scene.navigation import Ground
 from nav_eval.sensors import CameraSensor, Channel, NoPictures, PictureSource, Sensor, SensorContext
 from nav_eval.simulator.base import ObservationBuffers, Observations, Simulator, SimulatorSetup, place_readings
 from nav_eval.simulator.controller import LocalController
-from nav_eval.simulator.domain_randomization import DomainDraw, DomainRandomizationManager, randomize_scene
+from nav_eval.simulator.domain_randomization import DomainDraw, DomainRandomizationManager
 from nav_eval.simulator.goal_follower import GoalFollower, GoalRequest, GoalWalk, make_controller
 from nav_eval.simulator.motion import NO_ARGUMENTS, ActionRefused, AgentState, Body
 from nav_eval.simulator.scene_manager import NavigableScene, SceneManager, resolve_goals
 
 if TYPE_CHECKING:  # a replay without pictures does not wait for the renderer
     from nav_eval.simulator.camera_rig import CameraRig
-    from nav_eval.simulator.rendering import Device, PreparedScene, Renderer
+    from nav_eval.simulator.rendering import PreparedScene, Renderer
 
 
 class EpisodeNotStarted(SimulatorError):
@@ -68,6 +69,13 @@ class ModernGLSimulator(Simulator):
 
     def observe(self, *, out: ObservationBuffers | None = None) -> Observations:
         stage = self._current
+        if not stage.takes_pictures:
+            return self._read_sensors(stage, NoPictures(), out)
+        with self._draw(stage) as renderer:
+            pictures = stage.rig.face(renderer, stage.state.pose, tilt=stage.state.tilt / MICRODEGREES, out=out)
+            return self._read_sensors(stage, pictures, out)
+
+    def _read_sensors(self, stage: "_Stage", pictures: PictureSource, out: ObservationBuffers | None) -> Observations:
         context = SensorContext(
             episode=stage.episode,
             start=stage.start,
@@ -75,7 +83,7 @@ class ModernGLSimulator(Simulator):
             step=stage.steps,
             seed=self._benchmark.evaluation.seed,
             category_ids=stage.place.category_ids,
-            pictures=self._make_picture_source(stage, out),
+            pictures=pictures,
         )
         return place_readings({name: sensor.read(name, context) for name, sensor in stage.sensors.items()}, out)
 
@@ -118,14 +126,14 @@ class ModernGLSimulator(Simulator):
         jitter = CameraJitter() if stage.draw is None else stage.draw.camera
         mount = Mount.from_settings(sensor).apply_jitter(jitter or CameraJitter())
         view = mount.make_camera(stage.state.pose, tilt=stage.state.tilt / MICRODEGREES)
-        depth = self._get_renderer(stage.drawn).render(view, [Channel.DEPTH]).depth
+        with self._draw(stage) as renderer:
+            depth = renderer.render(view, [Channel.DEPTH]).depth
         assert depth is not None  # it was asked for
         return view.find_point(u, v, depth=float(depth[int(v), int(u)]))
 
     def close(self) -> None:
-        if self._renderer is not None:
-            self._renderer[1].release()
-        self._renderer, self._stage = None, None
+        self._give_renderer_back()
+        self._stage = None
 
     @property
     def _current(self) -> "_Stage":
@@ -133,27 +141,27 @@ class ModernGLSimulator(Simulator):
             raise EpisodeNotStarted
         return self._stage
 
-    def _make_picture_source(self, stage: "_Stage", out: ObservationBuffers | None) -> PictureSource:
-        if not any(sensor.is_rendered for sensor in stage.sensors.values()):
-            return NoPictures()
-        renderer = self._get_renderer(stage.drawn)
-        return stage.rig.face(renderer, stage.state.pose, tilt=stage.state.tilt / MICRODEGREES, out=out)
+    @contextmanager
+    def _draw(self, stage: "_Stage") -> "Iterator[Renderer]":
+        """The renderer of the stage, which nobody else uses meanwhile."""
+        from nav_eval.simulator.renderer_pool import RENDERERS
 
-    def _get_renderer(self, scene: "Scene | PreparedScene") -> "Renderer":
-        from nav_eval.simulator.rendering import Renderer
+        scene = stage.drawn
+        with RENDERERS.lock:
+            if self._renderer is not None and self._renderer[0] is not scene and self._renderer[1].can_repaint(scene):
+                self._renderer[1].repaint(scene)
+                self._renderer = scene, self._renderer[1]
+            if self._renderer is None or self._renderer[0] is not scene:
+                self._give_renderer_back()
+                self._renderer = scene, RENDERERS.take(scene, self._benchmark.simulator.rendering)
+            yield self._renderer[1]
 
-        if self._renderer is None or self._renderer[0] is not scene:
-            if self._renderer is not None:
-                self._renderer[1].release()
-            rendering = self._benchmark.simulator.rendering
-            renderer = Renderer(
-                scene,
-                device=_open_device(rendering.gpu),
-                trilinear=rendering.render_quality != "low",
-                culling=rendering.culling,
-            )
-            self._renderer = (scene, renderer)
-        return self._renderer[1]
+    def _give_renderer_back(self) -> None:
+        if self._renderer is not None:
+            from nav_eval.simulator.renderer_pool import RENDERERS
+
+            renderer, self._renderer = self._renderer[1], None
+            RENDERERS.give_back(renderer)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -171,6 +179,10 @@ class _Stage:
         self.state = self.body.start(self.episode.private.start)
         self.start = self.state.pose
 
+    @property
+    def takes_pictures(self) -> bool:
+        return any(sensor.is_rendered for sensor in self.sensors.values())
+
     @cached_property
     def rig(self) -> "CameraRig":
         from nav_eval.simulator.camera_rig import CameraRig
@@ -182,13 +194,4 @@ class _Stage:
         """What is drawn: the place's scene, or what randomisation makes of it. Made only if a picture is taken."""
         if self.draw is None or not self.draw.changes_scene:
             return self.place.prepared
-        return randomize_scene(self.place.scene, self.draw, self.episode)
-
-
-def _open_device(gpu: int | str) -> "Device":
-    """The device that the configuration names; never silently another one."""
-    from nav_eval.simulator.rendering import Device
-
-    if gpu == "cpu":
-        return Device.open_software()
-    return Device.open(gpu if isinstance(gpu, int) else None)
+        return self.place.randomize(self.draw, self.episode)

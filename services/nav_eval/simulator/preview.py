@@ -1,6 +1,10 @@
-"""Pictures of a scene for people: a map of every floor, and what one sees from a few places."""
+"""Pictures of a scene for people: a map of every floor, and what one sees from a few places.
+
+What nobody can walk in (a single thing, a scene in the wrong unit) is shown from outside.
+"""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +54,8 @@ def draw_map(mesh: NavigationMesh, floor: int) -> NDArray[np.uint8]:
 
 def choose_views(mesh: NavigationMesh, renderer: Renderer, *, count: int, seed: int) -> list[Camera]:
     """Of many views, those that look far and stand far from each other."""
+    if not can_walk(mesh):
+        return _look_from_outside(renderer, count)
     rng = make_generator(seed, "preview")
     candidates = []
     for _ in range(PLACES):
@@ -61,6 +67,27 @@ def choose_views(mesh: NavigationMesh, renderer: Renderer, *, count: int, seed: 
         candidates.append((float(np.median(depth)), camera))
     candidates.sort(key=lambda scored: -scored[0])
     return _spread([camera for _, camera in candidates], count)
+
+
+def can_walk(mesh: NavigationMesh) -> bool:
+    """Whether there is any ground to stand on."""
+    return any(island.index is not None for island in mesh.islands)
+
+
+def _look_from_outside(renderer: Renderer, count: int) -> list[Camera]:
+    """From all around, a little above, with the whole scene in view."""
+    bounds = renderer.prepared.chunks.bounds.astype(np.float64)
+    lower, upper = bounds[:, :3].min(axis=0), bounds[:, 3:].max(axis=0)
+    radius = max(float(np.linalg.norm(upper - lower)) / 2, 1e-3)
+    away, pitch = 2.2 * radius, -np.radians(20.0)
+    cameras = []
+    for number in range(count):
+        yaw = np.radians(30.0) + 2 * np.pi * number / count
+        back = np.array([np.sin(yaw) * np.cos(pitch), -np.sin(pitch), np.cos(yaw) * np.cos(pitch)])
+        x, y, z = ((lower + upper) / 2 + away * back).tolist()
+        camera = Camera.from_angles((x, y, z), yaw=float(yaw), pitch=float(pitch))
+        cameras.append(replace(camera, hfov=60.0, near=0.02 * away, far=4.0 * away))
+    return cameras
 
 
 def _spread(cameras: list[Camera], count: int) -> list[Camera]:

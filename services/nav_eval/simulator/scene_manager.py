@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from nav_eval.cache import lock_maker
 from nav_eval.config.schema import BenchmarkConfig, ObjectConfig, RobotConfig
 from nav_eval.dataset.episode import Episode, Goal, Subtask
 from nav_eval.errors import SceneError
@@ -31,9 +32,12 @@ from nav_eval.scene.navigation import AgentShape, Ground, build_navigation, read
 from nav_eval.scene.navigation.mesh import NavigationMesh, load_mesh, make_mesh_key, save_mesh
 from nav_eval.scene.objects import FurnishedScene, place_objects
 from nav_eval.scene.semantics import read_semantics, write_semantics
+from nav_eval.simulator.domain_randomization import DomainDraw, randomize_scene
 
 if TYPE_CHECKING:
     from nav_eval.simulator.rendering import PreparedScene
+    from nav_eval.simulator.rendering.canvas import BlankScene
+    from nav_eval.simulator.repainter import Prepare, Repainter
 
 #: Habitat's files carry the folder that its users link their data to
 _HABITAT_PREFIX = "data/scene_datasets/"
@@ -120,12 +124,29 @@ class SceneSource:
     def prepare_for(self, ground: Ground) -> "PreparedScene":
         """The same, with a first idea of what shows from where on this ground; found once, in a few seconds at most."""
         from nav_eval.simulator.rendering.glance import look_around
-        from nav_eval.simulator.rendering.preparation import get_prepared_path
+        from nav_eval.simulator.rendering.prepared_store import get_prepared_path
 
         if not isinstance(ground, NavigationMesh):
             return self.prepared
         path = get_prepared_path(self.cache, self.digest)
         return look_around(self.prepared, ground, path.with_name(f"{path.name}.outlooks"))
+
+    def make_repainter(self, ground: Ground) -> "Repainter | None":
+        """Who shows this scene as episodes draw it; None where each draw has to be prepared."""
+        from nav_eval.simulator.rendering.canvas_store import get_canvas_path, load_or_prepare_blank
+        from nav_eval.simulator.rendering.glance import look_around
+        from nav_eval.simulator.repainter import Repainter
+
+        path = get_canvas_path(self.cache, self.digest)
+
+        def keep(prepare: "Prepare") -> "BlankScene":
+            blank = load_or_prepare_blank(path, prepare)
+            if not isinstance(ground, NavigationMesh):
+                return blank
+            return blank._replace(prepared=look_around(blank.prepared, ground, path.with_name(f"{path.name}.outlooks")))
+
+        scene = self.furnished.scene
+        return Repainter(scene, keep=keep) if Repainter.can_paint(scene) else None
 
     def semantics(self) -> Semantics:
         file = self.cache / "semantics" / f"{self.digest[:32]}.json"
@@ -142,10 +163,15 @@ class SceneSource:
             return official
         folder = self.cache / "navigation" / make_mesh_key(self.digest, shape)
         if not folder.exists():
-            scene, blocks = self.furnished
-            solid = scene if np.all(blocks) else replace(scene, triangles=scene.triangles[blocks])
-            save_mesh(build_navigation(solid, shape), folder)
+            with lock_maker(folder):
+                if not folder.exists():
+                    save_mesh(self._build_ground(shape), folder)
         return load_mesh(folder)
+
+    def _build_ground(self, shape: AgentShape) -> NavigationMesh:
+        scene, blocks = self.furnished
+        solid = scene if np.all(blocks) else replace(scene, triangles=scene.triangles[blocks])
+        return build_navigation(solid, shape)
 
     def _official_mesh(self, shape: AgentShape) -> NavigationMesh | None:
         """Habitat's `.navmesh` beside the scene, if it was made for such an agent and nothing was put in its way."""
@@ -174,6 +200,16 @@ class NavigableScene:
     def prepared(self) -> "PreparedScene":
         """The scene ready to be drawn; from the cache where it can be."""
         return self.source.prepare_for(self.ground)
+
+    def randomize(self, draw: DomainDraw, episode: Episode) -> "Scene | PreparedScene":
+        """The scene as an episode draws it."""
+        if self._repainter is None:
+            return randomize_scene(self.scene, draw, episode)
+        return self._repainter.paint(draw, episode)
+
+    @cached_property
+    def _repainter(self) -> "Repainter | None":
+        return self.source.make_repainter(self.ground)
 
     @cached_property
     def category_ids(self) -> dict[str, int]:

@@ -139,9 +139,15 @@ class _LongHorizonProgress(Progress):
         return [build(index) for index in range(len(self._legs))]
 
     def _record_attempt(self, index: int) -> SubtaskRecord:
-        """Only what was begun has an error and a truth; the truth is where the agent began it."""
+        """Only what was begun has an error and a truth; the truth is where the agent began it.
+
+        The published code knows no faults. Where the agent's fault ended the episode, what it has not closed counts as
+        attempted and lost: a truth and no error.
+        """
         leg = self._legs[index]
         error = leg.navigation_error
+        if error is None and self.aborted:
+            return self._record(leg, error=None, truth=self._expert_distance(index))
         if error is None and index == self._stage and self.steps:
             error = leg.field.distance(self._position)
         return self._record(leg, error=error, truth=None if error is None else leg.distance_when_begun)

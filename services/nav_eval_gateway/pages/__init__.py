@@ -9,13 +9,20 @@ from fastapi import APIRouter, FastAPI
 from nav_eval_gateway.middleware import HeadAsGet
 from nav_eval_gateway.pages import (
     addresses,
+    cards,
+    comparison,
     competitions,
     console,
+    desk,
     error_pages,
+    explorer,
     leaderboard,
     openid,
+    password_resets,
     people,
+    profiles,
     replay,
+    showcase,
     static_files,
     submissions,
     webhooks,
@@ -28,11 +35,18 @@ ROUTERS: tuple[APIRouter, ...] = (
     people.router,
     openid.router,
     addresses.router,
+    password_resets.router,
+    profiles.router,
     competitions.router,
+    showcase.router,
+    cards.router,
     leaderboard.router,
     submissions.router,
+    explorer.router,
+    comparison.router,
     replay.router,
     webhooks.router,
+    desk.router,
     console.router,
 )
 
@@ -44,6 +58,7 @@ def install(app: FastAPI, settings: GatewaySettings) -> None:
     app.add_middleware(HeadAsGet)
     app.state.recent_boards = leaderboard.RecentBoards()
     app.state.recent_films = replay.RecentFilms()
+    app.state.recent_cards = cards.RecentCards()
     for router in ROUTERS:
         app.include_router(router)
     error_pages.install(app)

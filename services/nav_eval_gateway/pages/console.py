@@ -16,15 +16,16 @@ from nav_eval_gateway.routes import organisers as verbs
 from nav_eval_gateway.routes.organisers import AuditFilter
 from nav_eval_gateway.schemas.base import Paging
 from nav_eval_gateway.schemas.competitions import PhaseAnswer
-from nav_eval_gateway.schemas.organisers import Drain, Grant, NewPriority, Started, Why
+from nav_eval_gateway.schemas.organisers import Drain, Grant, NewPriority, QueueAnswer, Started, Why
 from nav_eval_store.boards.leaderboard import find_scores
 from nav_eval_store.competitions import configuration
 from nav_eval_store.competitions.visibility import Audience
 from nav_eval_store.errors import NotFound
+from nav_eval_store.notifications import messages
 from nav_eval_store.people import teams
 from nav_eval_store.people.accounts import Scope
 from nav_eval_store.submissions import queries, quota
-from nav_eval_store.submissions.lifecycle import OPEN
+from nav_eval_store.submissions.lifecycle import OPEN, JobKind, JobState, SubmissionState
 
 router = APIRouter(include_in_schema=False)
 Word = Annotated[str | None, Query(max_length=200)]
@@ -64,13 +65,21 @@ def show_installation(visit: Visiting) -> Response:
         everywhere = permissions.is_organiser(session, caller)
         if not mine and not everywhere:
             permissions.require_organiser(session, caller)
+    queue = verbs.show_queue(caller, visit.store) if everywhere else None
     return visit.page(
         "organise.html.j2",
         competitions=mine,
         everywhere=everywhere,
-        queue=verbs.show_queue(caller, visit.store) if everywhere else None,
+        queue=queue,
+        evaluating=0 if queue is None else _count_evaluating(queue),
         workers=verbs.list_workers(caller, visit.store) if everywhere else [],
     )
+
+
+def _count_evaluating(queue: QueueAnswer) -> int:
+    """Jobs that take a slot; quick ones have one of their own."""
+    held = (jobs.number for jobs in queue.jobs if jobs.kind is JobKind.SHARD and jobs.state is JobState.HELD)
+    return sum(held)
 
 
 @router.get("/organise/audit")
@@ -96,20 +105,29 @@ def change_workers(verb: str, visit: Visiting, form: Form) -> Response:
 
 
 @router.get("/organise/{name}")
-def show_console(name: str, visit: Visiting, after: Word = None) -> Response:
+def show_console(name: str, visit: Visiting, after: Word = None, q: Word = None, state: Word = None) -> Response:
     """One competition: phases, teams, what is under way."""
     caller = visit.require_user(Scope.ORGANISE)
     with visit.store.read() as session:
         competition = permissions.get_organised_competition(session, caller, name)
         now = session.now()
-        recent = queries.list_submissions(session, competition=competition, limit=30, after=after)
+        wanted = [known for known in SubmissionState if known == state]
+        recent = queries.list_submissions(
+            session, competition=competition, states=wanted, search=(q or "").strip(), limit=30, after=after
+        )
+        listed = teams.list_teams(session, competition)
         return visit.page(
             "console.html.j2",
             competition=competition,
             phases=[PhaseAnswer.of(phase, now) for phase in competition.phases],
             paused={phase.name: phase.paused_at is not None for phase in competition.phases},
             published={phase.name: phase.published_at is not None for phase in competition.phases},
-            teams=teams.list_teams(session, competition),
+            teams=listed,
+            names={team.id: team.name for team in listed},
+            messages=messages.list_messages(session, competition),
+            search=q,
+            wanted=state if wanted else None,
+            states=list(SubmissionState),
             open=queries.list_submissions(session, competition=competition, states=OPEN, limit=100).items,
             recent=recent,
             scores=find_scores(session, recent.items, Audience.ORGANISER),

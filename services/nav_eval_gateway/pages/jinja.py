@@ -9,6 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
 
+from nav_eval.config.layers import format_value as format_yaml_value
 from nav_eval_gateway.pages.markdown import extract_text, render_markdown
 from nav_eval_gateway.pages.static_files import make_asset_url
 
@@ -33,6 +34,7 @@ def make_environment() -> Environment:
         "p_value": format_p_value,
         "moment": format_moment,
         "size": format_size,
+        "value": format_value,
         "duration": _format_translated_duration,
     }
     found.globals |= {"asset": make_asset_url}
@@ -67,6 +69,13 @@ def format_moment(value: datetime | None, *, day: bool = False) -> Markup:
     shown = f"{utc:%Y-%m-%d}" if day else f"{utc:%Y-%m-%d %H:%M} UTC"
     kind = Markup(' data-day=""') if day else Markup("")
     return Markup('<time datetime="{}"{}>{}</time>').format(f"{utc:%Y-%m-%dT%H:%M:%SZ}", kind, shown)
+
+
+def format_value(value: object) -> str:
+    """What a configuration says, cut when it is long; nothing where it says nothing."""
+    if value is None:
+        return NOTHING
+    return value if isinstance(value, str) and len(value) <= 300 else format_yaml_value(value, limit=300)
 
 
 def format_size(value: float | None) -> str:

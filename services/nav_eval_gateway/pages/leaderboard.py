@@ -6,7 +6,7 @@ somebody who is not logged in that is the whole page, compressed; for a user it 
 
 import gzip
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from threading import Lock
 from typing import Annotated, NamedTuple
@@ -21,7 +21,7 @@ from nav_eval.metrics.statistics import FEW_SCENES
 from nav_eval_gateway import permissions
 from nav_eval_gateway.board_cache import BoardVersion, RenderedAnswer
 from nav_eval_gateway.errors import FormInvalid
-from nav_eval_gateway.pages import plots
+from nav_eval_gateway.pages import comparison, plots
 from nav_eval_gateway.pages.context import Visit, Visiting, add_security_headers
 from nav_eval_gateway.pages.leaderboard_table import BoardQuery, Standing
 from nav_eval_gateway.pages.translations import Translator
@@ -32,7 +32,7 @@ from nav_eval_gateway.routes.leaderboards import By, classify_viewer
 from nav_eval_gateway.schemas.leaderboards import BreakdownAnswer, MetricComparison
 from nav_eval_store.boards import leaderboard
 from nav_eval_store.boards.leaderboard import Board
-from nav_eval_store.competitions.visibility import Viewer
+from nav_eval_store.competitions.visibility import Viewer, may_see
 from nav_eval_store.database import Database
 from nav_eval_store.errors import NotAllowed
 from nav_eval_store.models import Phase, Team
@@ -105,14 +105,19 @@ async def show_board(competition: str, phase: str, visit: Visiting) -> Response:
         return await _render_public_page(visit, now, asked)
     viewer = await to_thread.run_sync(boards_api.read_viewer, services.database, visit.caller, now)
     seen_as = classify_viewer(viewer, now)
-    wish = asked.canonical((await _find_facts(visit, now, viewer, seen_as)).board)
+    wish = asked.canonical((await find_facts(visit, now, viewer, seen_as)).board)
     form = f"part {visit.language} {viewer.team_id} {wish}"
     part = await _find_kept(visit, now, seen_as, form, wish, lambda: _render_part(visit, now, viewer, seen_as, wish))
-    response = visit.page("board.html.j2", part=Markup(part.body.decode()), phase=wish.phase)  # noqa: S704
+    response = _render_page(visit, part.body, wish)
     return _compress(visit.request, response)
 
 
-async def _find_facts(visit: Visit, now: BoardVersion, viewer: Viewer, kind: str) -> BoardFacts:
+def _render_page(visit: Visit, part: bytes, wish: BoardQuery) -> HTMLResponse:
+    board = Markup(part.decode())  # noqa: S704  escaped by its own template
+    return visit.page("board.html.j2", part=board, phase=wish.phase, competition=wish.competition)
+
+
+async def find_facts(visit: Visit, now: BoardVersion, viewer: Viewer, kind: str) -> BoardFacts:
     """From memory as a rule; nobody waits for a thread then."""
     recent: RecentBoards = visit.request.app.state.recent_boards
     if (kept := recent.find(now, kind)) is not None:
@@ -125,7 +130,7 @@ async def _find_kept(
 ) -> RenderedAnswer:
     """From memory, or rendered; nobody searches so much that others wait."""
     boards, searches = visit.services.boards, visit.services.limits.searches
-    if not wish.search:
+    if not wish.search and not wish.columns:  # of both there are too many to keep
         return await boards.get(now, kind, form, render)
     caller = get_address(visit.request.scope)
     if not searches.take(caller):
@@ -138,12 +143,12 @@ async def _find_kept(
 
 async def _render_public_page(visit: Visit, now: BoardVersion, asked: BoardQuery) -> Response:
     """For strangers: the same bytes for all of them."""
-    wish = asked.canonical((await _find_facts(visit, now, Viewer(), "public")).board)
+    wish = asked.canonical((await find_facts(visit, now, Viewer(), "public")).board)
     visit = replace(visit, here=wish.address())
 
     def render() -> RenderedAnswer:
         part = _render_part(visit, now, Viewer(), "public", wish)
-        page = visit.page("board.html.j2", part=Markup(part.body.decode()), phase=wish.phase)  # noqa: S704
+        page = _render_page(visit, part.body, wish)
         return RenderedAnswer(part.version, "public", bytes(page.body))
 
     form = f"page {visit.language} {visit.theme} {wish}"
@@ -197,9 +202,17 @@ def _render_part(visit: Visit, now: BoardVersion, viewer: Viewer, kind: str, wis
             over_time=facts.over_time,
             scatter=facts.scatter(x, y),
             is_organiser=viewer.is_organiser,
+            **_find_openings(phase, board, viewer),
             sees_own=viewer.team_id is not None,
         )
     return RenderedAnswer(board.version, kind, html.encode())
+
+
+def _find_openings(phase: Phase, board: Board, viewer: Viewer) -> dict[str, bool]:
+    """What of the best entries the reader may look into; the pages behind it decide again."""
+    audience = viewer.audience(board.rows[0].team_id) if board.rows else None
+    shows = {part: audience is not None and may_see(phase, part, audience) for part in ("replays", "episodes")}
+    return {"shows_replays": shows["replays"], "shows_episodes": any(shows.values())}
 
 
 @router.get("/compare")
@@ -210,6 +223,7 @@ async def compare(visit: Visiting, entry: Annotated[list[UUID] | None, Query()] 
         raise FormInvalid(visit.t("compare.choose"))
     answer = await boards_api.compare(visit.caller, visit.services, first=chosen[0], second=chosen[1])
     paired = {name: metric for name, metric in answer.metrics.items() if metric is not None}
+    weights = await to_thread.run_sync(_read_weights, visit.store, answer.competition, answer.phase)
     return visit.page(
         "compare.html.j2",
         answer=answer,
@@ -217,6 +231,8 @@ async def compare(visit: Visiting, entry: Annotated[list[UUID] | None, Query()] 
         unpaired=[name for name in answer.metrics if name not in paired],
         notes=list(dict.fromkeys(_explain_doubt(visit.t, metric) for metric in paired.values() if metric.note)),
         spans={name: max(abs(metric.ci_low), abs(metric.ci_high)) or 1.0 for name, metric in paired.items()},
+        main=max(paired, key=lambda name: weights.get(name, 0.0), default=None),
+        pairs=await to_thread.run_sync(comparison.read_pairs, visit.store, visit.caller, chosen[0], chosen[1]),
         breakdowns=[await _find_breakdown(visit, key, "subtasks") for key in chosen],
         titles=await to_thread.run_sync(_read_titles, visit.store, answer.competition, answer.phase),
     )
@@ -229,6 +245,13 @@ def _explain_doubt(t: Translator, metric: MetricComparison) -> str:
     if metric.scenes < FEW_SCENES:
         return t("compare.few_scenes", count=metric.scenes)
     return t("compare.few_differ")
+
+
+def _read_weights(database: Database, competition: str, phase: str) -> Mapping[str, float]:
+    """How much each metric counts in the ranking."""
+    with database.read() as session:
+        weights: Mapping[str, float] = permissions.get_phase(session, competition, phase).ranking["weights"]
+        return weights
 
 
 class Titles(NamedTuple):
@@ -252,6 +275,15 @@ async def _find_breakdown(visit: Visit, submission_id: UUID, by: By) -> Breakdow
         return None
 
 
+async def read_board(visit: Visit, competition: str, phase: str) -> Board:
+    """A board as the reader may see it, from memory while it stands still."""
+    services = visit.services
+    now = await services.boards.find_version(competition, phase)
+    viewer = await to_thread.run_sync(boards_api.read_viewer, services.database, visit.caller, now)
+    recent: RecentBoards = visit.request.app.state.recent_boards
+    return await to_thread.run_sync(recent.board, services.database, now, viewer, classify_viewer(viewer, now))
+
+
 @router.get("/competitions/{competition}/{phase}/breakdown")
 async def show_breakdown(
     competition: str,
@@ -262,11 +294,7 @@ async def show_breakdown(
 ) -> Response:
     """One metric of the best entries, by number of sub-tasks, scene, length of the path or of the instruction."""
     services = visit.services
-    now = await services.boards.find_version(competition, phase)
-    viewer = await to_thread.run_sync(boards_api.read_viewer, services.database, visit.caller, now)
-    kind = classify_viewer(viewer, now)
-    recent: RecentBoards = visit.request.app.state.recent_boards
-    board = await to_thread.run_sync(recent.board, services.database, now, viewer, kind)
+    board = await read_board(visit, competition, phase)
     names = [column.name for column in board.columns]
     found = [(row, await _find_breakdown(visit, row.submission_id, by)) for row in board.rows[:BREAKDOWNS]]
     shown = [(row, {group.label: group for group in answer.groups}) for row, answer in found if answer is not None]

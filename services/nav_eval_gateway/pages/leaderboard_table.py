@@ -6,6 +6,8 @@ from functools import cached_property
 from typing import Any, cast
 from uuid import UUID
 
+from starlette.datastructures import ImmutableMultiDict
+
 from nav_eval_gateway.pages.context import make_path
 from nav_eval_gateway.pages.jinja import format_metric_name, format_number
 from nav_eval_store.boards.leaderboard import Board, Cell, Column, Row
@@ -32,6 +34,7 @@ class BoardQuery:
     all_rows: bool = False
     x: str = ""  #: metrics of the diagram
     y: str = ""
+    columns: tuple[str, ...] = ()  #: metrics that are shown; none is all
 
     @classmethod
     def of(cls, competition: str, phase: str, asked: Mapping[str, str]) -> "BoardQuery":
@@ -48,6 +51,7 @@ class BoardQuery:
             all_rows=asked.get("rows") == "all",
             x=asked.get("x", "")[:LONGEST],
             y=asked.get("y", "")[:LONGEST],
+            columns=_read_columns(asked),
         )
 
     def canonical(self, board: Board) -> "BoardQuery":
@@ -68,6 +72,7 @@ class BoardQuery:
             order="" if self.order == _get_usual_order(sort, board) else self.order,
             x=self.x if self.x in (*names, "score") else "",
             y=self.y if self.y in (*names, "score") else "",
+            columns=_choose_columns(self.columns, names),
         )
         found = sum(1 for _ in _filter_rows(board.rows, wish))
         pages = 1 if wish.all_rows else max(1, -(-found // ROWS))
@@ -87,8 +92,21 @@ class BoardQuery:
                 "rows": "all" if wish.all_rows else "",
                 "x": wish.x,
                 "y": wish.y,
+                "columns": ",".join(wish.columns),
             },
         )
+
+
+def _read_columns(asked: Mapping[str, str]) -> tuple[str, ...]:
+    """From a form, which names each, or from an address of ours."""
+    named = asked.getlist("column") if isinstance(asked, ImmutableMultiDict) else []
+    return tuple(name[:LONGEST] for name in (*named[:50], *asked.get("columns", "").split(",")[:50]) if name)
+
+
+def _choose_columns(wanted: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+    """In the order of the board; all of them is none in particular."""
+    chosen = tuple(name for name in names if name in wanted)
+    return () if len(chosen) == len(names) else chosen
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -154,6 +172,12 @@ class Standing:
         return [column for column in self.board.columns if column.name in filled and column.name != "score"]
 
     @property
+    def shown_columns(self) -> list[Column]:
+        """Those of them that the reader picked."""
+        picked = self.wish.columns
+        return [column for column in self.columns if not picked or column.name in picked]
+
+    @property
     def pages(self) -> int:
         return 1 if self.wish.all_rows else max(1, -(-len(self.found) // ROWS))
 
@@ -180,14 +204,14 @@ class Standing:
             mine=row.team_id == self._own_team,
             drawn=self._scale(row.score),
             interval=format_interval(row.score),
-            values=[_make_value(column, row.metrics.get(column.name)) for column in self.columns],
+            values=[_make_value(column, row.metrics.get(column.name)) for column in self.shown_columns],
         )
 
     @property
     def headings(self) -> list[Heading]:
         higher = self.board.higher_is_better
         fixed = [("rank", ""), ("team", ""), ("score", "higher" if higher else "lower")]
-        metrics = [(column.name, "higher" if column.higher_is_better else "lower") for column in self.columns]
+        metrics = [(column.name, "higher" if column.higher_is_better else "lower") for column in self.shown_columns]
         rig = [("rig", "")] if self.board.has_rigs else []
         return [self._make_heading(name, better) for name, better in (*fixed, *metrics, *rig, ("submitted", ""))]
 

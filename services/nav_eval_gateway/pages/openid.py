@@ -78,7 +78,7 @@ def end_login(visit: Visiting, state: str = "", code: str = "", error: str = "",
     attempt = _read_attempt(visit, state)
     try:
         if attempt is None:
-            raise BadCredentials("This login was not begun in this browser, or too long ago; log in again.")
+            raise BadCredentials("This login was started in another browser, or too long ago; log in again.")
         if error or not code:
             word = error if _WORD.fullmatch(error) else "no answer"
             raise BadCredentials("The provider did not log you in ({word}); try again.", word=word)
@@ -106,7 +106,7 @@ def _read_attempt(visit: Visit, state: str) -> LoginAttempt | None:
 def _link(visit: Visit, attempt: LoginAttempt, person: ProvedPerson) -> Response:
     caller = visit.require_user(Scope.TEAM)
     if str(caller.token_id) != attempt.session_id:
-        raise BadCredentials("This login was not begun in this browser, or too long ago; log in again.")
+        raise BadCredentials("This login was started in another browser, or too long ago; log in again.")
 
     def link(session: Session) -> None:
         user = session.get_one(User, caller.user.id)
@@ -157,7 +157,10 @@ def _list_checks(session: Session, person: ProvedPerson, name: str) -> list[Call
 
 
 def _refuse_known_email(session: Session, person: ProvedPerson) -> None:
-    if addresses.find_email_holder(session, person.email) is not None:
+    if person.email is None:
+        return
+    known = addresses.find_email_holder(session, person.email) is not None
+    if known or addresses.find_mailbox_owners(session, person.email):
         raise NameInUse(
             "An account here has your e-mail address {email}. If it is yours, log in to it with your password and "
             "link this login on your account page, instead of making a second account.",
@@ -168,7 +171,7 @@ def _refuse_known_email(session: Session, person: ProvedPerson) -> None:
 def _read_newcomer(visit: Visit) -> Newcomer:
     kept = visit.cookies.read_sealed(visit.request, NEWCOMER)
     if kept is None or kept[-1] < time():
-        raise BadCredentials("This login was not begun in this browser, or too long ago; log in again.")
+        raise BadCredentials("This login was started in another browser, or too long ago; log in again.")
     person, *rest = kept
     return Newcomer(ProvedPerson(*person), *rest)
 

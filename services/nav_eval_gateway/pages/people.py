@@ -20,6 +20,7 @@ from nav_eval_gateway.pages.context import (
 )
 from nav_eval_gateway.pages.redirects import clean_path
 from nav_eval_gateway.pages.sessions import LANGUAGE, THEME
+from nav_eval_gateway.pages.team_history import list_histories
 from nav_eval_gateway.pages.translations import LANGUAGES
 from nav_eval_gateway.rate_limit import get_address
 from nav_eval_gateway.routes import people as people_api
@@ -31,6 +32,7 @@ from nav_eval_store.competitions.visibility import Audience
 from nav_eval_store.database import Session
 from nav_eval_store.errors import BadCredentials, StoreError
 from nav_eval_store.models import MemberRole, Team, Token, TokenKind, User
+from nav_eval_store.notifications import messages
 from nav_eval_store.people import accounts, identities, teams
 from nav_eval_store.people.accounts import ALL_SCOPES, Scope
 from nav_eval_store.submissions import queries, quota
@@ -310,6 +312,8 @@ def _render_team(visit: Visit, team_id: UUID, *, secret: str | None = None, afte
             invitations=teams.list_invitations(session, team) if is_captain else [],
             secret=secret,
             join_url=f"{visit.site}/join",
+            messages=messages.list_messages(session, team.competition, team),
+            histories=list_histories(session, phases, team),
             quotas=[(phase, quota.compute_allowance(session, phase, team)) for phase in phases],
             submissions=listed,
             scores=find_scores(session, listed.items, Audience.ORGANISER if organises else Audience.TEAM),

@@ -1,11 +1,14 @@
 """The diagrams of a board as numbers: where lines and dots go. Templates draw them, so every text is escaped."""
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import accumulate
 
 from nav_eval.plots import AxisTick, Scale
 from nav_eval_store.boards.leaderboard import Row, ScorePoint
+from nav_eval_store.boards.rank_history import RankPoint
 
 WIDTH, HEIGHT = 520, 300
 LEFT, RIGHT, TOP, BOTTOM = 48, 12, 12, 30
@@ -126,6 +129,31 @@ def _make_day_ticks(first: float, last: float, x: Axis) -> list[AxisTick]:
     return [AxisTick(x.at(moment), datetime.fromtimestamp(moment, UTC).strftime(form)) for moment in moments]
 
 
+def plot_ranks(points: Sequence[RankPoint]) -> Plot | None:
+    """The rank of a team over time; the first is at the top."""
+    if not points:
+        return None
+    moments = [point.at.timestamp() for point in points]
+    x = Axis(moments, LEFT, WIDTH - RIGHT)
+    lowest = max(2, *(point.rank for point in points))
+    scale = Scale(0.5, lowest + 0.5, TOP, HEIGHT - BOTTOM)
+    step = max(1, -(-(lowest - 1) // 5))
+    places = [(x.at(point.at.timestamp()), round(scale(point.rank), 1)) for point in points]
+    corners = [places[0]]
+    for place in places[1:]:
+        corners += [(place[0], corners[-1][1]), place]
+    dots = [
+        PlotDot(x=a, y=b, title=f"{point.rank} / {point.teams}, {point.at:%Y-%m-%d %H:%M} UTC")
+        for point, (a, b) in zip(points, places, strict=True)
+    ]
+    line = PlotSeries(name="", colour=1, points=" ".join(f"{a:g},{b:g}" for a, b in corners), dots=dots)
+    return Plot(
+        x_ticks=_make_day_ticks(min(moments), max(moments), x),
+        y_ticks=[AxisTick(round(scale(rank), 1), str(rank)) for rank in range(1, lowest + 1, step)],
+        series=[line],
+    )
+
+
 def plot_metrics(rows: Sequence[Row], first: str, second: str) -> Plot | None:
     """A dot per row of the board; `score` is what ranks."""
     pairs = [(row, _get_value(row, first), _get_value(row, second)) for row in rows]
@@ -145,12 +173,23 @@ def plot_metrics(rows: Sequence[Row], first: str, second: str) -> Plot | None:
 
 def _has_room(place: tuple[float, float], dots: Sequence[PlotDot]) -> bool:
     """Whether a name can be read there: no other one is near. The best come first, so theirs are written."""
-    near = (dot for dot in dots if dot.name and abs(dot.y - place[1]) < NAME_HEIGHT)
-    return not any(abs(dot.x - place[0]) < NAME_WIDTH for dot in near)
+    left, right = _get_extent(PlotDot(x=place[0], y=place[1], title=""))
+    near = (_get_extent(dot) for dot in dots if dot.name and abs(dot.y - place[1]) < NAME_HEIGHT)
+    return all(right < other_left or other_right < left for other_left, other_right in near)
+
+
+def _get_extent(dot: PlotDot) -> tuple[float, float]:
+    """Where a dot and the name beside it begin and end."""
+    return (dot.x - NAME_WIDTH, dot.x + 5) if dot.anchor == "end" else (dot.x - 5, dot.x + NAME_WIDTH)
 
 
 def shorten(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+    """As much of a name as there is room for; a Chinese letter is as wide as two Latin ones."""
+    widths = [2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in name]
+    if sum(widths) <= LONGEST_NAME:
+        return name
+    fits = sum(1 for width in accumulate(widths) if width < LONGEST_NAME)
+    return f"{name[:fits]}…"
 
 
 def _get_value(row: Row, name: str) -> float | None:

@@ -8,7 +8,7 @@ film made, which takes some seconds.
 import gzip
 import math
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -21,12 +21,17 @@ from starlette.responses import Response
 
 from nav_eval.records.geometry import Vec3
 from nav_eval.replay import page as replay_page
-from nav_eval.replay.model import Floor, Picture, Replay, ReplayEvent, ReplayStep, decode_replay
+from nav_eval.replay.model import Floor, Picture, Replay, ReplayEvent, ReplayStep, decode_outline, decode_replay
 from nav_eval_gateway import permissions
+from nav_eval_gateway.pages import thumbnails
+from nav_eval_gateway.pages.agent_log import LogLine, split_log
 from nav_eval_gateway.pages.context import Form, Visit, Visiting, make_path
+from nav_eval_gateway.permissions import SubmissionAccess
 from nav_eval_gateway.responses import is_gzip_accepted
+from nav_eval_gateway.routes import artifacts as artifacts_api
 from nav_eval_gateway.routes import episodes as episodes_api
-from nav_eval_gateway.schemas.submissions import FilmAvailability
+from nav_eval_gateway.routes import videos as videos_api
+from nav_eval_gateway.schemas.submissions import FilmAvailability, VideoAnswer
 from nav_eval_store import blob_keys
 from nav_eval_store.database import LARGEST_PAGE
 from nav_eval_store.errors import NotFound
@@ -38,6 +43,8 @@ from nav_eval_store.submissions.lifecycle import SubmissionState
 router = APIRouter(include_in_schema=False)
 LONGEST_EPISODE = 500
 Episode = Annotated[str, Query(max_length=LONGEST_EPISODE)]
+MOST_FRAMES = 32
+"""Steps whose pictures are sent at once."""
 KEPT = 4
 """Films of some megabytes each: one page asks for the same one several times."""
 
@@ -47,6 +54,7 @@ class RecentFilms:
 
     def __init__(self, most: int = KEPT) -> None:
         self._kept: OrderedDict[tuple[str, int], Replay] = OrderedDict()
+        self._clips: OrderedDict[tuple[int, bool], tuple[Replay, bytes]] = OrderedDict()
         self._most = most
 
     def film(self, visit: Visit, key: str) -> Replay | None:
@@ -60,18 +68,28 @@ class RecentFilms:
                 self._kept.popitem(last=False)
         return self._kept[name]
 
+    def clip(self, film: Replay, *, still: bool, make: Callable[..., bytes]) -> bytes:
+        """A moving picture of a film, made once while it is asked for."""
+        name = (id(film), still)
+        if name not in self._clips or self._clips[name][0] is not film:
+            self._clips[name] = (film, make(film.views[0], still=still))
+            while len(self._clips) > 2 * self._most:
+                self._clips.popitem(last=False)
+        return self._clips[name][1]
+
 
 @router.get("/submissions/{submission_id}/replay")
 def show_replay(submission_id: UUID, episode: Episode, visit: Visiting) -> Response:
     """The page; what moves on it comes from the addresses below."""
-    replay = _load_replay(visit, submission_id, episode)
+    replay = load_replay(visit, submission_id, episode)
     base = f"/submissions/{submission_id}/replay"
     asked = {"episode": episode}
     sources = {
         "data": make_path(f"{base}/data", asked),
         "words": make_path(f"{base}/words", {"language": visit.language}),
-        **{f"view-{n}": make_path(f"{base}/view", {**asked, "number": str(n)}) for n in range(len(replay.views))},
     }
+    if replay.views:
+        sources["frames"] = make_path(f"{base}/frames", asked)
     body = replay_page.render_body(replay, sources=sources, language=visit.language)
     with visit.store.read() as session:
         access = permissions.get_submission_showing(session, visit.caller, submission_id, "replays")
@@ -92,13 +110,41 @@ def show_replay(submission_id: UUID, episode: Episode, visit: Visiting) -> Respo
             after=after,
             film=_find_film_state(visit, submission_id, episode),
             film_url=f"/api/v1/submissions/{submission_id}/episodes/{quote(episode)}/film",
+            video=_find_video(visit, submission_id, episode),
+            video_url=f"/api/v1/submissions/{submission_id}/episodes/{quote(episode)}/video",
             is_scored=access.submission.state is SubmissionState.COMPLETED,
+            log=_read_log(visit, access, episode, last_step=replay.last_step),
         )
+
+
+def _read_log(visit: Visit, access: SubmissionAccess, episode: str, *, last_step: int) -> list[LogLine] | None:
+    """What the agent printed in this episode, for those who may read it."""
+    if not (access.shows("logs") and access.shows("episodes")):
+        return None
+    services = visit.services
+    answer = artifacts_api.read_logs(
+        access.submission.id, visit.caller, services.database, services.blobs, episode=episode
+    )
+    return split_log(bytes(answer.body).decode(), last_step=last_step)
 
 
 def _find_film_state(visit: Visit, submission_id: UUID, episode: str) -> FilmAvailability:
     services = visit.services
     return episodes_api.show_film(submission_id, episode, visit.caller, services.database, services.blobs).state
+
+
+def _find_video(visit: Visit, submission_id: UUID, episode: str) -> VideoAnswer:
+    services = visit.services
+    return videos_api.show_video(submission_id, episode, visit.caller, services.database, services.blobs)
+
+
+@router.post("/submissions/{submission_id}/replay/video")
+def ask_for_video(submission_id: UUID, visit: Visiting, form: Form) -> Response:
+    """Have a video made; the page tells how it comes along."""
+    caller, services = visit.require_user(Scope.SUBMIT), visit.services
+    episode = form.text("episode")[:LONGEST_EPISODE]
+    videos_api.ask_for_video(submission_id, episode, caller, services.database, services.blobs, services.publisher)
+    return visit.go(make_path(f"/submissions/{submission_id}/replay", {"episode": episode}))
 
 
 @router.post("/submissions/{submission_id}/replay/film")
@@ -121,16 +167,37 @@ def _find_neighbours(rows: list[EpisodeRow], episode: str) -> tuple[str | None, 
 @router.get("/submissions/{submission_id}/replay/data")
 def show_replay_data(submission_id: UUID, episode: Episode, visit: Visiting) -> Response:
     """All but the camera pictures."""
-    return _make_json_response(visit, replay_page.encode_data(_load_replay(visit, submission_id, episode)))
+    return _make_json_response(visit, replay_page.encode_data(load_replay(visit, submission_id, episode)))
 
 
-@router.get("/submissions/{submission_id}/replay/view")
-def show_replay_view(submission_id: UUID, episode: Episode, number: int, visit: Visiting) -> Response:
-    """The pictures of one camera."""
-    views = _load_replay(visit, submission_id, episode).views
-    if not 0 <= number < len(views):
-        raise NotFound("This replay has no such camera.")
-    return Response(replay_page.encode_frames(views[number]), media_type="application/json")
+@router.get("/submissions/{submission_id}/replay/frames")
+def show_replay_frames(
+    submission_id: UUID,
+    episode: Episode,
+    visit: Visiting,
+    start: Annotated[int, Query(ge=0)] = 0,
+    stop: Annotated[int, Query(ge=0)] = MOST_FRAMES,
+    views: Annotated[str | None, Query(max_length=100, pattern=r"^\d{1,3}(,\d{1,3})*$")] = None,
+) -> Response:
+    """The pictures of some steps and views (numbers, by comma): pages ask for those that are looked at first."""
+    replay = load_replay(visit, submission_id, episode)
+    if not replay.views:
+        raise NotFound("This replay has no pictures.")
+    stop = min(stop, start + MOST_FRAMES)
+    asked = None if views is None else sorted({int(number) for number in views.split(",")})
+    if any(number >= len(replay.views) for number in asked or ()):
+        raise NotFound("This replay has no such pictures.")
+    return _make_json_response(visit, replay_page.encode_frame_range(replay, start=start, stop=stop, views=asked))
+
+
+@router.get("/submissions/{submission_id}/replay/thumbnail")
+def show_thumbnail(submission_id: UUID, episode: Episode, visit: Visiting) -> Response:
+    """The way of the agent, small; on its map where there is a film."""
+    _refuse_hidden(visit, submission_id, episode)
+    blobs, key = visit.services.blobs, blob_keys.make_film_key(submission_id, episode)
+    found = decode_outline(blobs.get(key), where=key) if blobs.exists(key) else None
+    drawn = thumbnails.draw_thumbnail(found or _sketch(visit, submission_id, episode))
+    return Response(drawn, headers={"Cache-Control": "private, max-age=300"}, media_type="image/svg+xml")
 
 
 @router.get("/submissions/{submission_id}/replay/words")
@@ -147,21 +214,30 @@ def _make_json_response(visit: Visit, body: bytes) -> Response:
     return Response(gzip.compress(body, compresslevel=1, mtime=0), headers=headers, media_type="application/json")
 
 
-def _load_replay(visit: Visit, submission_id: UUID, episode: str) -> Replay:
+def load_replay(visit: Visit, submission_id: UUID, episode: str) -> Replay:
     """The film of an episode, or a sketch of it, for those to whom the phase shows replays."""
+    access = _refuse_hidden(visit, submission_id, episode)
+    recent: RecentFilms = visit.request.app.state.recent_films
+    film = recent.film(visit, blob_keys.make_film_key(submission_id, episode)) or _sketch(visit, submission_id, episode)
+    return film if access.shows("episodes") else msgspec.structs.replace(film, metrics={})
+
+
+def _refuse_hidden(visit: Visit, submission_id: UUID, episode: str) -> SubmissionAccess:
+    """The access to an episode's replay, if there is one."""
     with visit.store.read() as session:
         access = permissions.get_submission_showing(session, visit.caller, submission_id, "replays")
-        row = queries.get_episode(session, access.submission, episode)
-        if row.status is None:
+        if queries.get_episode(session, access.submission, episode).status is None:
             raise NotFound(visit.t("replay.not_yet"))
-        shows_scores, config = access.shows("episodes"), access.submission.phase.config
-    recent: RecentFilms = visit.request.app.state.recent_films
-    film = recent.film(visit, blob_keys.make_film_key(submission_id, episode))
-    if film is None:
-        services = visit.services
-        line = episodes_api.show_replay(submission_id, episode, visit.caller, services.database, services.blobs)
-        film = sketch_replay(msgspec.json.decode(line.body), benchmark=config.benchmark)  # type: ignore[attr-defined]
-    return film if shows_scores else msgspec.structs.replace(film, metrics={})
+        return access
+
+
+def _sketch(visit: Visit, submission_id: UUID, episode: str) -> Replay:
+    """What the agent did, as far as the reader may know it."""
+    services = visit.services
+    line = episodes_api.show_replay(submission_id, episode, visit.caller, services.database, services.blobs)
+    with visit.store.read() as session:
+        benchmark = queries.get_submission(session, submission_id).phase.config.benchmark
+    return sketch_replay(msgspec.json.decode(line.body), benchmark=benchmark)  # type: ignore[attr-defined]
 
 
 MARGIN = 1.0

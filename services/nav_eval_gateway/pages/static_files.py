@@ -18,7 +18,12 @@ from nav_eval_gateway.responses import is_gzip_accepted
 from nav_eval_store.errors import NotFound
 
 FOR_EVER = "public, max-age=31536000, immutable"
-TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
+TYPES = {
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+    "png": "image/png",
+}
 
 router = APIRouter(include_in_schema=False)
 
@@ -36,7 +41,8 @@ class StaticFile:
 def load_assets() -> Mapping[str, StaticFile]:
     """All files by name; the replay's own script and style come from the engine."""
     found = {entry.name: entry.read_bytes() for entry in (files(__package__) / "static").iterdir() if entry.is_file()}
-    found |= {"replay.js": replay_page.read_script().encode(), "replay.css": replay_page.read_style().encode()}
+    found |= {f"{name}.js": replay_page.read_script(name).encode() for name in ("replay", "pair")}
+    found |= {"replay.css": replay_page.read_style().encode()}
     return {
         name: StaticFile(body=body, compressed=gzip.compress(body, mtime=0), media_type=TYPES[name.rpartition(".")[2]])
         for name, body in sorted(found.items())

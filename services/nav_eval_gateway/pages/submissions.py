@@ -9,7 +9,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from nav_eval_gateway import permissions
+from nav_eval_gateway.pages import evidence
 from nav_eval_gateway.pages.context import Form, Visit, Visiting, require_confirmation, validate_fields
+from nav_eval_gateway.pages.showcase import find_public_board
 from nav_eval_gateway.permissions import SubmissionAccess
 from nav_eval_gateway.routes import artifacts
 from nav_eval_gateway.routes import submissions as submissions_api
@@ -22,9 +24,9 @@ from nav_eval_store.blobs import BlobStore
 from nav_eval_store.boards import leaderboard
 from nav_eval_store.competitions import configuration
 from nav_eval_store.competitions.visibility import Audience
-from nav_eval_store.database import LARGEST_PAGE
+from nav_eval_store.database import LARGEST_PAGE, Session
 from nav_eval_store.errors import NotAllowed, NotFound
-from nav_eval_store.models import BoardEntry, Competition, EpisodeRow, User
+from nav_eval_store.models import BoardEntry, EpisodeRow, TeamMember
 from nav_eval_store.people import addresses, teams
 from nav_eval_store.people.accounts import Scope
 from nav_eval_store.submissions import queries, quota
@@ -61,7 +63,7 @@ def show_submit(name: str, visit: Visiting) -> Response:
         return visit.page(
             "submit.html.j2",
             competition=competition,
-            doubt=_find_doubt(visit, competition, user),
+            doubt=_find_doubt(visit, session, member),
             team=member.team,
             phases=[phase for phase in shown if phase.state is PhaseState.OPEN],
             allowances={
@@ -70,10 +72,10 @@ def show_submit(name: str, visit: Visiting) -> Response:
         )
 
 
-def _find_doubt(visit: Visit, competition: Competition, user: User) -> str | None:
+def _find_doubt(visit: Visit, session: Session, member: TeamMember) -> str | None:
     """Why they could not submit, whatever the phase."""
     try:
-        addresses.refuse_ineligible(competition, user)
+        addresses.refuse_ineligible_team(session, member.team, user=member.user)
     except NotAllowed as doubt:
         return visit.t.refusal(doubt.pattern, doubt.values)
     return None
@@ -95,9 +97,12 @@ def create_submission(name: str, visit: Visiting, form: Form) -> Response:
 
 
 @router.get("/submissions/{submission_id}")
-def show_submission(submission_id: UUID, visit: Visiting) -> Response:
+async def show_submission(submission_id: UUID, visit: Visiting) -> Response:
     """Everything about a submission that the reader may see."""
-    return visit.page("submission.html.j2", **_make_context(visit, submission_id))
+    context = await run_in_threadpool(_make_context, visit, submission_id)
+    _, board = await find_public_board(visit, context["competition"].name, context["phase"].name)
+    cited = any(row.submission_id == submission_id for row in board.rows)
+    return await run_in_threadpool(visit.page, "submission.html.j2", cited=cited, **context)
 
 
 @router.get("/submissions/{submission_id}/live")
@@ -123,6 +128,8 @@ class LivePart:
     _told: str = ""
 
     def __call__(self, last: int | None) -> EventBatch:
+        with self.visit.services.database.read() as session:
+            permissions.refuse_ended(session, self.visit.caller)
         context = _make_context(self.visit, self.submission_id)
         html = self.visit.html("submission_live.html.j2", **context)
         told = [] if html == self._told else [ServerSentEvent("part", {"html": html})]
@@ -150,9 +157,12 @@ def _make_context(visit: Visit, submission_id: UUID) -> dict[str, Any]:
             "competition": phase.competition,
             "path": PATH,
             "own": owner,
+            "team_id": access.submission.team_id,
+            "profiled": permissions.is_shown_team(access.submission.team),
             "is_organiser": organises,
             "verified_at": entry.verified_at if entry is not None else None,
             "scores": cells or {},
+            "evidence": evidence.gather_evidence(access, entry),
             "directions": {metric["name"]: metric["higher_is_better"] for metric in phase.metrics},
             "episodes": found,
             "more_episodes": bool(rows and rows.next),

@@ -5,15 +5,20 @@ from fastapi import APIRouter
 from nav_eval_gateway.routes import (
     addresses,
     artifacts,
+    bulk_actions,
     competitions,
+    configurations,
     episodes,
     events,
     health,
     leaderboards,
+    messages,
     organisers,
+    password_resets,
     people,
     submissions,
     uploads,
+    videos,
     webhooks,
 )
 
@@ -25,9 +30,12 @@ API: tuple[APIRouter, ...] = (
     people.token_router,
     people.team_router,
     addresses.router,
+    password_resets.router,
+    password_resets.organiser_router,
     submissions.router,
     uploads.router,
     events.router,
+    videos.router,  # before the episodes, whose ids may have slashes in them
     episodes.router,
     artifacts.router,
     webhooks.router,
@@ -36,6 +44,9 @@ API: tuple[APIRouter, ...] = (
     organisers.router,
     organisers.worker_router,
     addresses.organiser_router,
+    configurations.router,
+    messages.router,
+    bulk_actions.router,
 )
 """Under /api/v1."""
 ROOT: tuple[APIRouter, ...] = (health.router,)

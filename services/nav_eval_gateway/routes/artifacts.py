@@ -133,7 +133,7 @@ def download_artifact(
     with store.read() as session:
         access = permissions.get_submission(session, caller, submission_id)
     if not _may_have(access, name):
-        raise NotAllowed("In this phase this file is not for you.")
+        raise NotAllowed("This file is not available to you in this phase.")
     key = _make_artifact_key(submission_id, name)
     wanted = None if if_range is not None else range_  # we have no validators to compare with
     return responses.make_file_response(blobs, key, name, wanted=wanted)

@@ -1,11 +1,12 @@
 """The episodes of a submission: results, replays and films; as much of them as somebody may see."""
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
 from fastapi import APIRouter, Query
-from fastapi.responses import Response
+from fastapi.responses import Response, StreamingResponse
 
 from nav_eval_gateway import permissions
 from nav_eval_gateway.dependencies import Blobs, Store, Submitter, Visitor, Workers
@@ -16,7 +17,7 @@ from nav_eval_gateway.schemas.submissions import EpisodeAnswer, FilmAnswer, Film
 from nav_eval_store import blob_keys
 from nav_eval_store.blobs import BlobStore
 from nav_eval_store.competitions.visibility import Audience
-from nav_eval_store.database import Session
+from nav_eval_store.database import Database, Session
 from nav_eval_store.errors import NotFound
 from nav_eval_store.models import EpisodeRow
 from nav_eval_store.submissions import films, queries
@@ -25,6 +26,7 @@ from nav_eval_store.work import dispatch
 from nav_eval_store.work.queues import JobMessage
 
 router = APIRouter(tags=["evidence"])
+NDJSON = "application/x-ndjson"
 TEAM_REPLAY_FIELDS = (*queries.TEAM_EPISODE_FIELDS, "trajectory", "actions", "action_digest")
 """What a team sees of the whole line of an episode: what its agent did, not what the test set knows."""
 
@@ -59,9 +61,7 @@ def show_replay(submission_id: UUID, episode_id: str, caller: Visitor, store: St
         key = queries.get_episode(session, access.submission, episode_id).replay_key
     if key is None:
         raise NotFound("This episode has no replay.")
-    line = msgspec.json.decode(blobs.get(key), type=dict[str, msgspec.Raw])
-    allowed = line if access.audience is Audience.ORGANISER else _filter_allowed(line, access)
-    return Response(msgspec.json.encode(allowed), media_type="application/json")  # type: ignore[return-value]
+    return Response(_encode_line(blobs.get(key), access), media_type="application/json")  # type: ignore[return-value]
 
 
 def _filter_allowed(line: dict[str, msgspec.Raw], access: SubmissionAccess) -> dict[str, msgspec.Raw]:
@@ -74,6 +74,43 @@ def _filter_allowed(line: dict[str, msgspec.Raw], access: SubmissionAccess) -> d
 def _is_answered(line: dict[str, msgspec.Raw]) -> bool:
     actions = msgspec.json.decode(line["actions"]) if "actions" in line else None
     return any(isinstance(entry, dict) and entry.get("action") == "answer" for entry in actions or ())
+
+
+@router.get(
+    "/submissions/{submission_id}/action-log",
+    response_class=StreamingResponse,
+    responses={
+        200: {"description": "A line per episode.", "content": {NDJSON: {"schema": {"type": "string"}}}},
+        **describe_problems(401, 403, 404),
+    },
+)
+def download_action_log(submission_id: UUID, caller: Visitor, store: Store, blobs: Blobs) -> Response:
+    """What the agent did in every episode: actions with the digest that chains them, one JSON object per line.
+
+    The same as the replays of its episodes, for those who may see these; organisers get the whole lines of
+    episodes.jsonl, which `nav-eval verify` plays again.
+    """
+    with store.read() as session:
+        access = permissions.get_submission_showing(session, caller, submission_id, "replays")
+    headers = {"Content-Disposition": 'attachment; filename="action_log.jsonl"'}
+    return StreamingResponse(_stream_lines(store, blobs, access), headers=headers, media_type=NDJSON)
+
+
+def _stream_lines(store: Database, blobs: BlobStore, access: SubmissionAccess) -> Iterator[bytes]:
+    after = None
+    while True:
+        with store.read() as session:
+            page = queries.list_episodes(session, access.submission, after=after, limit=200, ended=True)
+        for row in page.items:
+            if row.replay_key is not None and blobs.exists(row.replay_key):
+                yield _encode_line(blobs.get(row.replay_key), access) + b"\n"
+        if (after := page.next) is None:
+            return
+
+
+def _encode_line(data: bytes, access: SubmissionAccess) -> bytes:
+    line = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+    return msgspec.json.encode(line if access.audience is Audience.ORGANISER else _filter_allowed(line, access))
 
 
 @router.get("/submissions/{submission_id}/episodes/{episode_id:path}/film", responses=describe_problems(401, 403, 404))

@@ -274,7 +274,7 @@ def _decode_outcome(line: str) -> EpisodeOutcome:
     try:
         return _OUTCOMES.decode(line)
     except msgspec.MsgspecError as error:  # the store checks what it needs itself, no more
-        raise Conflict("A result of this submission has another form than this version knows.") from error
+        raise Conflict("A result of this submission has a format that this version does not know.") from error
 
 
 @comparison_router.get(

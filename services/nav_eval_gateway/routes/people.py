@@ -24,10 +24,12 @@ from nav_eval_gateway.schemas.people import (
     NewRole,
     NewToken,
     PasswordChange,
+    ProfileAnswer,
     QuotaAnswer,
     Registration,
     TeamAnswer,
     TeamName,
+    TeamProfile,
     TokenAnswer,
     UserAnswer,
 )
@@ -63,7 +65,7 @@ def register(registration: Registration, store: Store, parts: Parts) -> UserAnsw
 
 def _refuse_closed(session: Session) -> None:
     if all(competition.config.registration == "closed" for competition in configuration.list_competitions(session)):
-        raise NotAllowed("No competition takes registrations now; ask the organiser for an account.")
+        raise NotAllowed("No competition is open for registration; ask the organiser for an account.")
 
 
 @router.post("/login", status_code=201, responses=describe_problems(401))
@@ -227,10 +229,30 @@ def rename_team(team_id: UUID, wanted: TeamName, caller: TeamManager, store: Sto
 
     def rename(session: Session) -> TeamAnswer:
         team = permissions.get_captained_team(session, caller, team_id)
-        teams.rename_team(session, team, wanted.name, actor=caller.actor)
+        by_organiser = permissions.is_organiser(session, caller, team.competition)
+        teams.rename_team(session, team, wanted.name, actor=caller.actor, by_organiser=by_organiser)
         return _describe_team(session, team)
 
     return store.run(rename)
+
+
+@team_router.get("/teams/{team_id}/profile", responses=describe_problems(404))
+def show_profile(team_id: UUID, store: Store) -> ProfileAnswer:
+    """What a team tells everybody of itself, if it wants to."""
+    with store.read() as session:
+        return ProfileAnswer.of(permissions.get_shown_team(session, team_id))
+
+
+@team_router.put("/teams/{team_id}/profile")
+def set_profile(team_id: UUID, wanted: TeamProfile, caller: TeamManager, store: Store) -> ProfileAnswer:
+    """Tell everybody, or (with nothing) nobody any more; for captains."""
+
+    def change(session: Session) -> ProfileAnswer:
+        team = permissions.get_captained_team(session, caller, team_id)
+        teams.set_profile(session, team, None if wanted.is_empty else wanted.model_dump(), actor=caller.actor)
+        return ProfileAnswer.of(team)
+
+    return store.run(change)
 
 
 @team_router.get("/teams/{team_id}/quota")

@@ -63,6 +63,9 @@ def list_submissions(
     phase: Annotated[str | None, Query(max_length=63, description="Only with `competition`.")] = None,
     team: UUID | None = None,
     status: Annotated[list[SubmissionState] | None, Query(max_length=9)] = None,
+    q: Annotated[
+        str | None, Query(max_length=200, description="A part of a team's or submission's name, or `#12`.")
+    ] = None,
 ) -> PageAnswer[SubmissionSummary]:
     """Your teams' submissions, newest first; an organiser's are those of all teams."""
     if phase is not None and competition is None:
@@ -77,6 +80,7 @@ def list_submissions(
             team=None if team is None else permissions.get_team(session, caller, team).team,
             team_ids=None if permissions.is_organiser(session, caller, entered) else _list_team_ids(session, caller),
             states=status or (),
+            search=None if q is None else q.strip(),
             after=paged.cursor,
             limit=paged.limit,
         )

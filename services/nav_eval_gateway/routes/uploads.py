@@ -170,7 +170,7 @@ async def _receive(
         try:
             offset = await upload_handler.receive_body(parts, upload, arriving, at=at, checksum=checksum)
         except ClientDisconnect:  # nobody hears this; they ask for the offset when they come back
-            raise Conflict("The connection was cut; ask for the offset and go on from there.") from None
+            raise Conflict("The connection was cut; ask for the offset and resume from there.") from None
         if offset == upload.length:
             await run_in_threadpool(upload_handler.finish_upload, parts, caller, upload)
     return offset

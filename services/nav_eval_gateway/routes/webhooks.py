@@ -148,7 +148,7 @@ def _refuse_foreign_mail(session: Session, owner: Owner, caller: SignedIn, url: 
     people = [caller.user, *(member.user for member in members)]
     if address not in {person.email for person in people if person.email_verified}:
         raise NotAllowed(
-            "E-mail goes only to a verified address of yourself or of a member of the team; "
+            "E-mail is sent only to verified addresses of yourself or of team members; "
             "verify yours on your account page."
         )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from enum import StrEnum
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -218,3 +219,60 @@ class AuditLine(Answer):
     team_id: UUID | None
     submission_id: UUID | None
     details: Mapping[str, Any]
+
+
+class BulkVerb(StrEnum):
+    """What can be done to many submissions at once."""
+
+    HIDE = "hide"
+    SHOW = "show"
+    DISQUALIFY = "disqualify"
+    STOP = "stop"
+    REEVALUATE = "reevaluate"
+
+
+class BulkAction(Request):
+    """One verb for many submissions of a competition."""
+
+    model_config = make_example(verb="hide", submissions=[_SUBMISSION], reason="made with a broken scene")
+
+    verb: BulkVerb
+    submissions: Annotated[list[UUID], Field(min_length=1, max_length=200)]
+    reason: Reason
+
+
+class Refused(Answer):
+    """A submission to which it was not done, and why."""
+
+    submission_id: UUID
+    detail: str
+
+
+class BulkDone(Answer):
+    """What was done, and what was refused."""
+
+    model_config = make_example(done=[_SUBMISSION], refused=[])
+
+    done: list[UUID]
+    refused: list[Refused]
+
+
+class MessageAnswer(Answer):
+    """What organisers told a team, or all of them."""
+
+    model_config = make_example(
+        id=_SUBMISSION,
+        team_id=None,
+        author="olga",
+        subject="New scenes",
+        text="The test split has two houses more from Monday on.",
+        sent_at="2026-09-01T12:00:00Z",
+    )
+
+    id: UUID
+    team_id: UUID | None
+    """Null is all teams."""
+    author: str
+    subject: str
+    text: str
+    sent_at: datetime

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from nav_eval_gateway.schemas.base import Answer, FilledLine, Request, make_example
+from nav_eval_gateway.schemas.base import Answer, FilledLine, Paragraph, Request, make_example
 from nav_eval_store.models import Delivery, MemberRole, Team, TeamMember, TeamStatus
 from nav_eval_store.notifications import events
 from nav_eval_store.people.accounts import Scope
@@ -63,6 +63,69 @@ class EmailSecret(Request):
     model_config = make_example(secret="nvp_…")
 
     secret: Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class ResetWish(Request):
+    """Whose password was forgotten."""
+
+    model_config = make_example(name="ada")
+
+    name: Annotated[str, Field(min_length=1, max_length=300)]
+    """The user's name, or their verified e-mail address."""
+
+
+class PasswordReset(Request):
+    """A password instead of the forgotten one."""
+
+    model_config = make_example(secret="nvr_…", new="another long pass phrase")
+
+    secret: Annotated[str, Field(min_length=1, max_length=200)]
+    new: NewPassword
+
+
+class HandedReset(Answer):
+    """A secret to hand over; it is shown once."""
+
+    model_config = make_example(secret="nvr_…", expires_at="2026-09-02T12:00:00Z")
+
+    secret: str
+    expires_at: datetime
+
+
+Link = Annotated[str, Field(max_length=500, pattern=r"^$|^https://[!-~]+$")]
+"""A public address, or nothing."""
+
+
+class TeamProfile(Request):
+    """What a team tells everybody of itself; nothing at all takes its page away."""
+
+    model_config = make_example(about="Four students of Ithaca.", website="https://ants.example", paper="", code="")
+
+    about: Annotated[Paragraph, Field(max_length=1000)] = ""
+    website: Link = ""
+    paper: Link = ""
+    code: Link = ""
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(self.model_dump().values())
+
+
+class ProfileAnswer(Answer):
+    """A team as everybody may see it."""
+
+    team_id: UUID
+    name: str
+    competition: str
+    about: str
+    website: str
+    paper: str
+    code: str
+
+    @classmethod
+    def of(cls, team: Team) -> "ProfileAnswer":
+        profile = TeamProfile.model_validate(team.profile or {})
+        return cls(team_id=team.id, name=team.name, competition=team.competition.name, **profile.model_dump())
 
 
 class Membership(Answer):
@@ -269,6 +332,7 @@ class EventKind(StrEnum):
     PROGRESS = events.PROGRESS
     BOARD = events.BOARD_CHANGED
     PHASE = events.PHASE_CHANGED
+    MESSAGE = events.MESSAGE
 
 
 class NewWebhook(Request):
@@ -278,7 +342,7 @@ class NewWebhook(Request):
 
     url: Annotated[str, Field(min_length=1, max_length=2000)]
     """`https://…`, or `mailto:` with the e-mail address of a member."""
-    kinds: Annotated[tuple[EventKind, ...], Field(min_length=1, max_length=5)] = (EventKind.STATE,)
+    kinds: Annotated[tuple[EventKind, ...], Field(min_length=1, max_length=6)] = (EventKind.STATE,)
 
 
 class WebhookAnswer(Answer):

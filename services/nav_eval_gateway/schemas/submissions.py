@@ -339,6 +339,21 @@ class FilmAnswer(Answer):
     """`failed` is one that could not be made; ask again later."""
 
 
+class VideoAnswer(Answer):
+    """Whether an episode can be downloaded as a video, and how far it is."""
+
+    model_config = make_example(episode_id="ep_12", state="making", steps_drawn=120, steps_total=500, size=None)
+
+    episode_id: str
+    state: FilmAvailability
+    """`failed` is one that could not be made; ask again later."""
+    steps_drawn: int = 0
+    steps_total: int = 0
+    """0 while nobody knows."""
+    size: int | None = None
+    """Bytes, once it is there."""
+
+
 class ArtifactAnswer(Answer):
     """A file of a submission: a map, a video, a report."""
 

@@ -100,9 +100,12 @@ def build_board(session: Session, phase: Phase, viewer: Viewer = ANYBODY) -> Boa
         else compute_provisional_ranks(phase, everybody)
     )
 
+    visible = {entry.submission_id for entry in entries}
+
     def row(entry: BoardEntry, rank: int | None) -> Row:
         values = cells.get(entry.submission_id, {})
-        return _make_row(entry, rank, values, counts[entry.team_id], ranked=ranked, rules=phase.rules_digest)
+        compared = ranked and entry.shares_with in visible  # nothing is compared to a score that is hidden
+        return _make_row(entry, rank, values, counts[entry.team_id], compared=compared, rules=phase.rules_digest)
 
     return Board(
         version=phase.board_version,
@@ -208,7 +211,7 @@ def is_ranked(entry: BoardEntry) -> bool:
 
 
 def _make_row(
-    entry: BoardEntry, rank: int | None, metrics: Mapping[str, Cell], completed: int, *, ranked: bool, rules: str
+    entry: BoardEntry, rank: int | None, metrics: Mapping[str, Cell], completed: int, *, compared: bool, rules: str
 ) -> Row:
     disqualified = entry.team.status is TeamStatus.DISQUALIFIED
     return Row(
@@ -223,8 +226,8 @@ def _make_row(
         score=Cell(mean=entry.score, ci_low=entry.ci_low, ci_high=entry.ci_high),
         metrics=metrics,
         submissions=completed,
-        shares_with=entry.shares_with if ranked else None,
-        p_value=entry.p_value if ranked else None,
+        shares_with=entry.shares_with if compared else None,
+        p_value=entry.p_value if compared else None,
         verified_at=entry.verified_at,
         outdated=entry.submission.rules_digest != rules,
         visibility=EntryVisibility.DISQUALIFIED if disqualified else entry.visibility,

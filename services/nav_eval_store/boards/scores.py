@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, update
 
 from nav_eval.metrics.comparison import Comparison, RunScores, RunsDiffer, compare
 from nav_eval.metrics.statistics import Bootstrap, Statistics, summarize
@@ -142,6 +142,14 @@ def write_scores(session: Session, submission: Submission, sheet: ScoreSheet) ->
     entry.values, entry.episodes_digest = pack_values(sheet.values), compute_ids_digest(sheet.values)
     session.add(entry)
     session.flush()
+    _write_episode_scores(session, submission.id, sheet.values)
+
+
+def _write_episode_scores(session: Session, submission_id: UUID, values: Mapping[str, float | None]) -> None:
+    """What each episode adds, so that episodes can be put in its order."""
+    rows = [{"submission_id": submission_id, "episode_id": key, "score": value} for key, value in values.items()]
+    if rows:
+        session.execute(update(EpisodeRow), rows)
 
 
 def _make_entry(session: Session, submission: Submission) -> BoardEntry:
@@ -203,7 +211,7 @@ def refuse_incomparable(first: Submission, second: Submission) -> None:
                 "Only completed submissions can be compared; one of them is {state}.", state=submission.state
             )
     if first.phase_id != second.phase_id:
-        raise Conflict("The two submissions are of different phases; their episodes cannot be paired.")
+        raise Conflict("The two submissions belong to different phases; their episodes cannot be paired.")
 
 
 def read_comparison_inputs(

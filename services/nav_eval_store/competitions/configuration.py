@@ -25,10 +25,11 @@ from nav_eval_store.audit import Actor
 from nav_eval_store.boards import scores
 from nav_eval_store.boards.leaderboard import mark_board_changed
 from nav_eval_store.database import Session
-from nav_eval_store.errors import Conflict, DangerousChange, NotFound
+from nav_eval_store.errors import Conflict, DangerousChange, NameInUse, NotFound
 from nav_eval_store.models import BoardEntry, Competition, Phase, Submission, Team, TeamKind
 from nav_eval_store.notifications import events
 from nav_eval_store.people import teams
+from nav_eval_store.people.names import make_name_key
 
 BenchmarkOf = Callable[[str], BenchmarkConfig]
 USUAL_RANKING = ("score", "spl", "success", "sr")
@@ -42,11 +43,30 @@ class Change(NamedTuple):
     path: str
     before: Any
     after: Any
-    danger: str | None = None
+    danger: "Danger | None" = None
     """Why it would make published numbers wrong."""
 
     def __str__(self) -> str:
         return f"{self.path}: {self.before!r} → {self.after!r}"
+
+
+class Danger(NamedTuple):
+    """How a change would make published numbers wrong."""
+
+    kind: str
+    """For pages, which say it in their own words: `benchmark`, `rules`, …"""
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Plan(NamedTuple):
+    """What applying a configuration would do."""
+
+    competition: Competition | None
+    """The one that would change; None is a new one."""
+    changes: Sequence[Change]
 
 
 class Applied(NamedTuple):
@@ -64,22 +84,40 @@ def apply(
     actor: Actor,
     allow_dangerous: bool = False,
     benchmark_of: BenchmarkOf = load_benchmark,
+    source: str | None = None,
+    reason: str | None = None,
 ) -> Applied:
-    """Create or update a competition. Applying the same twice changes nothing."""
-    facts = {phase.name: PhaseFacts.of(phase, benchmark_of(phase.benchmark)) for phase in config.phases}
+    """Create or update a competition. Applying the same twice changes nothing.
+
+    `source` is the text that says all of it, kept for those who edit it next.
+    """
+    facts = _find_facts(config, benchmark_of)
     competition = session.scalar(
         select(Competition).where(Competition.name == config.name).with_for_update(key_share=True)
     )
     if competition is None:
-        return _create(session, config, facts, actor=actor)
+        return _create(session, config, facts, actor=actor, source=source, reason=reason)
     changes = list(find_changes(session, competition, config, facts))
     dangerous = [change for change in changes if change.danger]
     if dangerous and not allow_dangerous:
         listed = "".join(f"\n  {change}: {change.danger}" for change in dangerous)
         raise DangerousChange(f"{config.name} was not changed, because this would be dangerous:{listed}")
     if changes:
-        _update(session, competition, config, facts, changes, actor=actor)
+        _update(session, competition, config, facts, changes, actor=actor, reason=reason)
+    competition.source = source
     return Applied(competition, False, changes)
+
+
+def plan(session: Session, config: CompetitionConfig, *, benchmark_of: BenchmarkOf = load_benchmark) -> Plan:
+    """What `apply` would do, without doing it."""
+    competition = session.scalar(select(Competition).where(Competition.name == config.name))
+    if competition is None:
+        return Plan(None, ())
+    return Plan(competition, list(find_changes(session, competition, config, _find_facts(config, benchmark_of))))
+
+
+def _find_facts(config: CompetitionConfig, benchmark_of: BenchmarkOf) -> dict[str, "PhaseFacts"]:
+    return {phase.name: PhaseFacts.of(phase, benchmark_of(phase.benchmark)) for phase in config.phases}
 
 
 class PhaseFacts(NamedTuple):
@@ -106,13 +144,23 @@ def _choose_ranking(phase: PhaseConfig, benchmark: BenchmarkConfig) -> dict[str,
     return {"weights": dict(weights), "higher_is_better": rules.direction == "higher"}
 
 
-def _create(session: Session, config: CompetitionConfig, facts: Mapping[str, PhaseFacts], *, actor: Actor) -> Applied:
+def _create(
+    session: Session,
+    config: CompetitionConfig,
+    facts: Mapping[str, PhaseFacts],
+    *,
+    actor: Actor,
+    source: str | None,
+    reason: str | None,
+) -> Applied:
+    _refuse_look_alike(session, config.name)
     now = session.now()
     competition = Competition(
         name=config.name,
         title=config.title,
         settings=config.model_dump(mode="json"),
         digest=compute_config_digest(config),
+        source=source,
         created_at=now,
         updated_at=now,
     )
@@ -121,8 +169,20 @@ def _create(session: Session, config: CompetitionConfig, facts: Mapping[str, Pha
     for position, phase in enumerate(config.phases):
         _write_phase(session, competition, phase, facts[phase.name], position)
     _write_baselines(session, competition, config)
-    audit.record(session, actor, "competition.create", audit.make_subject(competition), digest=competition.digest)
+    about = audit.make_subject(competition)
+    audit.record(session, actor, "competition.create", about, reason=reason, digest=competition.digest)
     return Applied(competition, True, ())
+
+
+def _refuse_look_alike(session: Session, name: str) -> None:
+    """Refuse a name that is not taken, but could be mistaken for one that is."""
+    for other in session.scalars(select(Competition.name)):
+        if make_name_key(other) == make_name_key(name):
+            raise NameInUse(
+                "The name {name!r} looks like that of the competition {other!r}; choose another one.",
+                name=name,
+                other=other,
+            )
 
 
 def _update(
@@ -133,6 +193,7 @@ def _update(
     changes: Sequence[Change],
     *,
     actor: Actor,
+    reason: str | None,
 ) -> None:
     competition.title, competition.settings = config.title, config.model_dump(mode="json")
     competition.digest, competition.updated_at = compute_config_digest(config), session.now()
@@ -146,8 +207,9 @@ def _update(
     _write_baselines(session, competition, config)
     mark_board_changed(session, Phase.competition_id == competition.id)
     listed = [{"path": change.path, "before": change.before, "after": change.after} for change in changes]
-    audit.record(session, actor, "competition.apply", audit.make_subject(competition), changes=listed)
-    events.emit(session, events.PHASE_CHANGED, audit.make_subject(competition))
+    about = audit.make_subject(competition)
+    audit.record(session, actor, "competition.apply", about, reason=reason, changes=listed)
+    events.emit(session, events.PHASE_CHANGED, about)
 
 
 def _write_phase(
@@ -169,16 +231,22 @@ def _write_phase(
 
 def _write_baselines(session: Session, competition: Competition, config: CompetitionConfig) -> None:
     """A row of the board for each baseline; the same name is the same row in every phase."""
-    known = {team.name_key: team for team in session.scalars(select(Team).where(Team.competition_id == competition.id))}
+    rows = session.scalars(select(Team).where(Team.competition_id == competition.id))
+    in_order = sorted(rows, key=lambda team: team.kind is not TeamKind.TEAM)  # a baseline before a look-alike of old
+    known = {make_name_key(team.name): team for team in in_order}
     for phase in config.phases:
+        if len({make_name_key(baseline.name) for baseline in phase.baselines}) < len(phase.baselines):
+            raise Conflict("The names of two baselines of {phase} look alike; change one of them.", phase=phase.name)
         for baseline in phase.baselines:
             kind = TeamKind.UPPER_BOUND if baseline.privileged else TeamKind.BASELINE
-            team = known.get(teams.make_name_key(baseline.name))
+            team = known.get(make_name_key(baseline.name))
             if team is None:
                 team = teams.add_team(session, competition, baseline.name, kind=kind)
-                known[team.name_key] = team
+                known[make_name_key(baseline.name)] = team
             elif team.kind is TeamKind.TEAM:
-                raise Conflict("A team is called {name!r} already; give the baseline another name.", name=baseline.name)
+                raise Conflict(
+                    "There is already a team called {name!r}; give the baseline another name.", name=baseline.name
+                )
             team.kind = kind
 
 
@@ -216,7 +284,7 @@ def find_changes(
     for name, row in rows.items():
         if config.phase(name) is None and name not in archived:
             count = _count_submissions(session, row)
-            danger = f"the phase has {count} submissions" if count else None
+            danger = Danger("removed", f"the phase has {count} submissions") if count else None
             yield Change(f"phases.{name}", "present", "removed", danger)
 
 
@@ -227,23 +295,24 @@ def _find_phase_changes(
     for key, old, new in _compare_leaves(row.config.model_dump(mode="json"), phase.model_dump(mode="json")):
         yield Change(f"{path}.{key}", old, new, _explain_danger(key, old, new) if count else None)
     if row.rules_digest != facts.rules_digest:
-        danger = f"{count} submissions were evaluated by the old rules; evaluate them again" if count else None
-        yield Change(f"{path}.rules", row.rules_digest, facts.rules_digest, danger)
+        again = Danger("rules", f"{count} submissions were evaluated by the old rules; evaluate them again")
+        yield Change(f"{path}.rules", row.rules_digest, facts.rules_digest, again if count else None)
     if row.ranking != facts.ranking:
-        danger = "every score is computed anew, and the order of the board may change" if count else None
-        yield Change(f"{path}.ranks_by", row.ranking, facts.ranking, danger)
+        anew = Danger("ranking", "every score is computed anew, and the order of the board may change")
+        yield Change(f"{path}.ranks_by", row.ranking, facts.ranking, anew if count else None)
     if row.metrics != facts.metrics:
         yield Change(f"{path}.columns", [m["name"] for m in row.metrics], [m["name"] for m in facts.metrics])
 
 
-def _explain_danger(key: str, old: object, new: object) -> str | None:
+def _explain_danger(key: str, old: object, new: object) -> Danger | None:
     if key == "benchmark":
-        return "scores on different benchmarks cannot stand on one board"
+        return Danger("benchmark", "scores on different benchmarks cannot stand on one board")
     if key == "ranking.keep":
-        return "another submission of a team counts from now on"
+        return Danger("keep", "another submission of a team counts from now on")
     if key.startswith("visibility.") and old in _AUDIENCES and new in _AUDIENCES:
         wider = _AUDIENCES.index(str(new)) > _AUDIENCES.index(str(old))
-        return f"what the teams handed in when it was for the {old} would be shown to the {new}" if wider else None
+        shown = f"what the teams handed in when it was for the {old} would be shown to the {new}"
+        return Danger("wider", shown) if wider else None
     return None
 
 

@@ -12,6 +12,7 @@ from nav_eval_store.errors import Conflict, StoreError
 from nav_eval_store.models import BoardEntry, EntryVisibility, Phase, Submission, Team, TeamKind, TeamStatus
 from nav_eval_store.notifications import events
 from nav_eval_store.people import teams
+from nav_eval_store.people.names import make_name_key
 from nav_eval_store.submissions import creation, queries, transitions
 from nav_eval_store.submissions.lifecycle import OPEN, SubmissionState
 
@@ -39,7 +40,9 @@ def _set_visibility(
     lock_board(session, submission.phase_id)
     entry = session.get(BoardEntry, submission_id, populate_existing=True)
     if entry is None:
-        raise Conflict("The submission is {state}; only a completed one is on the board.", state=submission.state)
+        raise Conflict(
+            "The submission is {state}; only completed submissions are on the leaderboard.", state=submission.state
+        )
     entry.visibility = visibility
     entry.reason = None if visibility is EntryVisibility.SHOWN else reason
     audit.record(session, actor, f"submission.{visibility}", audit.make_subject(submission), reason=reason)
@@ -93,11 +96,12 @@ def reevaluate_all(session: Session, phase: Phase, *, actor: Actor, reason: str)
 
 def run_baselines(session: Session, phase: Phase, *, actor: Actor) -> list[Submission]:
     """Evaluate the phase's baselines that have no result and are not under way."""
-    agents = {teams.make_name_key(baseline.name): baseline.agent for baseline in phase.config.baselines}
+    agents = {make_name_key(baseline.name): baseline.agent for baseline in phase.config.baselines}
     started = []
     for team in queries.list_baselines(session, phase):
         if team.kind is not TeamKind.TEAM and not _has_run(session, phase, team):
-            started.append(creation.start_agent_submission(session, phase, team, agents[team.name_key], actor=actor))
+            agent = agents[make_name_key(team.name)]
+            started.append(creation.start_agent_submission(session, phase, team, agent, actor=actor))
     return started
 
 

@@ -9,6 +9,7 @@ from enum import IntEnum
 from typing import Literal, NamedTuple
 from uuid import UUID
 
+from nav_eval.config.schema.competition import VisibilityConfig
 from nav_eval_store.models import Phase, Submission, TeamKind
 from nav_eval_store.submissions.lifecycle import SubmissionState
 
@@ -42,12 +43,18 @@ ORGANISER = Viewer(is_organiser=True)
 _NEEDED = {"public": Audience.PUBLIC, "team": Audience.TEAM, "organiser": Audience.ORGANISER}
 
 
+PARTS: tuple[Part, ...] = ("scores", "logs", "replays", "episodes")
+
+
+def find_least_audience(rules: VisibilityConfig, part: Part, *, is_published: bool) -> Audience:
+    """The least trusted who may see a part, by the rules of a phase and whether its board was published."""
+    return Audience.PUBLIC if part == "scores" and is_published else _NEEDED[rules.get_audience(part)]
+
+
 def may_see(phase: Phase, part: Part, audience: Audience) -> bool:
     """Whether somebody may see a part of the usual submission of this phase."""
-    needed = _NEEDED[phase.config.visibility.get_audience(part)]
-    if part == "scores" and phase.published_at is not None:
-        needed = Audience.PUBLIC
-    return audience >= needed
+    is_published = phase.published_at is not None
+    return audience >= find_least_audience(phase.config.visibility, part, is_published=is_published)
 
 
 def may_see_submission(submission: Submission, part: Part, audience: Audience) -> bool:
@@ -62,8 +69,8 @@ def may_see_submission(submission: Submission, part: Part, audience: Audience) -
 
 
 def _is_our_failure(submission: Submission) -> bool:
-    """Whether an evaluation began and ended without a score by our fault: it cost nothing, so it shows nothing."""
-    failed = submission.state is SubmissionState.FAILED and submission.started_at is not None
+    """Whether it ended without a score by our fault, in its evaluation or before: it cost nothing and shows nothing."""
+    failed = submission.state is SubmissionState.FAILED
     return failed and submission.cause is not None and submission.cause.is_ours
 
 

@@ -1,7 +1,7 @@
 """The tables."""
 
 from nav_eval_store.models.base import Base
-from nav_eval_store.models.competition import Competition, Phase
+from nav_eval_store.models.competition import Competition, Message, Phase
 from nav_eval_store.models.events import AuditEvent, Delivery, LedgerEntry, LedgerKind, OutboxEvent, QuotaShare, Webhook
 from nav_eval_store.models.people import (
     Identity,
@@ -49,6 +49,7 @@ __all__ = [
     "LedgerEntry",
     "LedgerKind",
     "MemberRole",
+    "Message",
     "OutboxEvent",
     "Phase",
     "Proof",

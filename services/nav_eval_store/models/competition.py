@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 from uuid import UUID
 
-from sqlalchemy import ForeignKey, UniqueConstraint
+from sqlalchemy import ForeignKey, Index, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from nav_eval.config import CompetitionConfig
@@ -34,6 +34,7 @@ class Competition(Base):
     title: Mapped[str]
     settings: Mapped[dict[str, Any]]  #: the CompetitionConfig, as JSON
     digest: Mapped[str]  #: of the configuration
+    source: Mapped[str | None]  #: the text that was applied, as its author wrote it; None came from several files
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
 
@@ -42,6 +43,21 @@ class Competition(Base):
     @property
     def config(self) -> CompetitionConfig:
         return _validate_once(self, CompetitionConfig, self.settings)
+
+
+class Message(Base):
+    """What organisers told the teams of a competition, or one of them."""
+
+    __tablename__ = "messages"
+    __table_args__ = (Index(None, "competition_id", "sent_at"),)
+
+    id: Mapped[Id]
+    competition_id: Mapped[UUID] = mapped_column(ForeignKey("competitions.id"))
+    team_id: Mapped[UUID | None] = mapped_column(ForeignKey("teams.id"))  #: None is all of them
+    author: Mapped[str]  #: the organiser's user name
+    subject: Mapped[str]
+    text: Mapped[str]
+    sent_at: Mapped[datetime]
 
 
 class Phase(Base):

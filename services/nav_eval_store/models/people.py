@@ -21,6 +21,7 @@ class User(Base):
     name: Mapped[str] = mapped_column(unique=True)  #: lower case, in addresses
     name_key: Mapped[str] = mapped_column(default="", server_default="", index=True)  #: equal for names that look equal
     email: Mapped[str | None] = mapped_column(unique=True)
+    mailbox: Mapped[str | None] = mapped_column(index=True)  #: equal for addresses that lead to the same one
     verified_at: Mapped[datetime | None]  #: when they proved that the address is theirs, or somebody vouched for it
     password: Mapped[str | None]  #: scrypt; None cannot log in by password
     created_at: Mapped[datetime]
@@ -52,6 +53,7 @@ class ProofKind(StrEnum):
     """What was proved."""
 
     EMAIL = "email"  #: that an address is theirs, by a link that was mailed to it
+    RESET = "reset"  #: that a new password may be set: by a mailed link, or by one that an organiser handed over
     LOGIN = "login"  #: who they are, by an answer of an OpenID provider
 
 
@@ -59,13 +61,14 @@ class Proof(Base):
     """Something that works once: a mailed link, a provider's answer."""
 
     __tablename__ = "proofs"
-    __table_args__ = (Index(None, "user_id"), Index(None, "email"))
+    __table_args__ = (Index(None, "user_id"), Index(None, "email"), Index(None, "mailbox"))
 
     id: Mapped[Id]
     kind: Mapped[ProofKind] = mapped_column(make_enum_column(ProofKind))
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id"))
     digest: Mapped[str] = mapped_column(unique=True)  #: sha256 of the secret
     email: Mapped[str | None]
+    mailbox: Mapped[str | None]  #: where a letter to the address arrives
     created_at: Mapped[datetime]
     expires_at: Mapped[datetime]
     used_at: Mapped[datetime | None]
@@ -125,10 +128,11 @@ class Team(Base):
     id: Mapped[Id]
     competition_id: Mapped[UUID] = mapped_column(ForeignKey("competitions.id"))
     name: Mapped[str]
-    name_key: Mapped[str]  #: what makes it unique: case and spacing do not
+    name_key: Mapped[str]  #: what makes it unique: equal for names that look equal
     kind: Mapped[TeamKind] = mapped_column(make_enum_column(TeamKind))
     status: Mapped[TeamStatus] = mapped_column(make_enum_column(TeamStatus))
     reason: Mapped[str | None]  #: why it is disqualified
+    profile: Mapped[dict[str, Any] | None]  #: what it tells everybody of itself: about, website, paper, code
     served_at: Mapped[datetime | None]  #: when a shard of it was last started: who waited longest goes first
     checked_at: Mapped[datetime | None]  #: the same for checks, canaries and scores, which cost no turn of a shard
     created_at: Mapped[datetime]

@@ -197,7 +197,8 @@ class Job(Base):
     busy_seconds: Mapped[float] = mapped_column(default=0.0)  #: of work, as far as signs of life vouch for it
     episodes_total: Mapped[int] = mapped_column(default=0)
     episodes_done: Mapped[int] = mapped_column(default=0)
-    tally: Mapped[dict[str, Any]] = mapped_column(default=dict)  #: means so far (`nav_eval.records.scoring`)
+    tally: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    """Means so far (`nav_eval.records.scoring`); of a video, how much is drawn."""
     used: Mapped[dict[str, Any] | None]  #: what the agent used so far, by lease (`nav_eval_store.work.usage`)
     progress_at: Mapped[datetime | None]  #: the last live event about it
     created_at: Mapped[datetime]
@@ -244,7 +245,14 @@ class EpisodeRow(Base):
     """An episode of a submission: planned when the submission is queued, filled in when it ends."""
 
     __tablename__ = "episodes"
-    __table_args__ = (UniqueConstraint("submission_id", "position"),)
+    __table_args__ = (
+        UniqueConstraint("submission_id", "position"),
+        *(
+            Index(f"ix_episodes_{name}", "submission_id", name, "position")
+            for name in ("score", "num_steps", "scene_id")
+        ),
+        Index("ix_episodes_success", "submission_id", "success", "score", "position"),
+    )
 
     submission_id: Mapped[UUID] = mapped_column(ForeignKey("submissions.id"), primary_key=True)
     episode_id: Mapped[str] = mapped_column(primary_key=True)
@@ -253,6 +261,9 @@ class EpisodeRow(Base):
     scene_id: Mapped[str | None]
     status: Mapped[EpisodeStatus | None] = mapped_column(make_enum_column(EpisodeStatus))  #: None is still to be played
     cause: Mapped[Cause | None] = mapped_column(make_enum_column(Cause))
+    success: Mapped[bool | None]  #: it was solved; None where nothing says so
+    num_steps: Mapped[int | None]
+    score: Mapped[float | None]  #: what it adds to the ranking, once the submission is scored
     outcome: Mapped[str | None]  #: its line of episodes.jsonl, without trajectory and actions
     replay_key: Mapped[str | None]  #: blob of the whole line
     fence: Mapped[int | None]  #: of the lease under which it was recorded

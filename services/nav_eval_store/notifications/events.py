@@ -21,6 +21,7 @@ PROGRESS = "submission.progress"
 VERDICT = "submission.canary"
 BOARD_CHANGED = "board.changed"
 PHASE_CHANGED = "phase.changed"
+MESSAGE = "message.sent"
 
 LOCK = 0x6E61765F6F757462
 """Postgres' advisory lock of whoever is about to commit events."""

@@ -30,7 +30,7 @@ from nav_eval_store.database import Database, Session
 from nav_eval_store.encryption import Keyring
 from nav_eval_store.errors import OperatorError
 from nav_eval_store.models import Competition, Submission
-from nav_eval_store.notifications import webhooks
+from nav_eval_store.notifications import events, webhooks
 from nav_eval_store.notifications.signatures import SIGNATURE, sign_body
 from nav_eval_store.notifications.webhook_secrets import open_secret
 from nav_eval_store.settings import read_flag, read_variable
@@ -197,7 +197,8 @@ def _describe(session: Session, body: Mapping[str, Any]) -> str:
     submission = session.get(Submission, UUID(body["submission_id"])) if "submission_id" in body else None
     title = competition.title if competition else "nav-eval"
     if submission is None:
-        return title
+        told = body["data"].get("title") if body["kind"] == events.MESSAGE else None
+        return f"{title}: {told}" if told else title
     state = body["data"].get("to", "")
     return f"{title}: submission {submission.number} of {submission.team.name} {'is ' + state if state else ''}".strip()
 
@@ -279,6 +280,8 @@ def send_letter(smtp: SmtpSettings, letter: Letter, *, now: datetime) -> None:
 
 
 def _format_mail(parcel: PendingDelivery) -> str:
+    if parcel.body["kind"] == events.MESSAGE:
+        return "\n".join([parcel.about, "", str(parcel.body["data"]["text"]), ""])
     facts = {key: text for key, text in parcel.body["data"].items() if text is not None}
     lines = [parcel.about, "", *(f"{key}: {text}" for key, text in facts.items())]
     return "\n".join([*lines, "", f"submission: {parcel.body.get('submission_id', '')}"])

@@ -51,7 +51,7 @@ def add_webhook(
         raise StoreError("A webhook needs an address that begins with {schemes}.", schemes=", ".join(SCHEMES))
     team = owner if isinstance(owner, Team) else None
     if len(list_webhooks(session, owner)) >= MOST_PER_TEAM:
-        raise StoreError("There are {most} webhooks already; remove one first.", most=MOST_PER_TEAM)
+        raise StoreError("There are already {most} webhooks; remove one first.", most=MOST_PER_TEAM)
     hook_id = uuid4()
     hook = Webhook(
         id=hook_id,
@@ -116,7 +116,7 @@ def enqueue_test(session: Session, hook: Webhook) -> Delivery:
     for which, most in ((Webhook.url == hook.url, TESTS_PER_HOUR), (of_owner, TESTS_OF_OWNER_PER_HOUR)):
         if (wait := _find_test_pause(session, which, most)) is not None:
             raise QuotaExceeded(
-                "There were {most} tests in the last hour; wait before the next.", most=most, retry_seconds=wait
+                "There were {most} tests in the last hour; wait before sending another.", most=most, retry_seconds=wait
             )
     said = {"id": 0, "kind": TEST_KIND, "at": now.isoformat(), "competition_id": str(hook.competition_id), "data": {}}
     delivery = Delivery(webhook_id=hook.id, event_id=0, body=said, due_at=now, created_at=now, attempts=0)
@@ -272,9 +272,9 @@ def parse_url(url: str) -> SplitResult:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise StoreError("This is no address; write https://host/path.") from error
+        raise StoreError("This is not an address; write https://host/path.") from error
     if parts.scheme not in _PORTS or not parts.hostname or port == 0:
-        raise StoreError("This is no address; write https://host/path.")
+        raise StoreError("This is not an address; write https://host/path.")
     if parts.username is not None or parts.password is not None:
         raise StoreError("A webhook's address has no user name or password in it: check our signature instead.")
     if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:

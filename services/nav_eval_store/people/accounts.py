@@ -23,9 +23,10 @@ from nav_eval_store.audit import Actor
 from nav_eval_store.database import Session
 from nav_eval_store.errors import BadCredentials, NameInUse, NotFound, StoreError
 from nav_eval_store.models import Competition, Role, RoleName, Token, TokenKind, User
+from nav_eval_store.people.mailboxes import make_mailbox, normalize_email
+from nav_eval_store.people.names import make_name_key
 
 USER_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,38}")
-EMAIL = re.compile(r"[^@\s,<>\"]{1,64}@[^@\s,<>\"]{1,190}")
 SHORTEST_PASSWORD = 10
 UNMATCHABLE = f"scrypt${'00' * 16}${'00' * 64}"
 """A hash that nothing matches, so that an unknown name takes as long as a wrong password."""
@@ -37,11 +38,11 @@ def create_user(
 ) -> User:
     """A new user; a name or address that somebody has, or a name that looks like somebody's, is refused."""
     refuse_bad_name(name)
-    if email is not None and not EMAIL.fullmatch(email):
-        raise StoreError("{email!r} is not an e-mail address.", email=email)
+    email = None if email is None else normalize_email(email)
     refuse_taken(session, name)
     refuse_look_alike(session, name)
-    user = User(name=name, name_key=make_user_key(name), email=email and email.lower(), created_at=session.now())
+    user = User(name=name, name_key=make_name_key(name), created_at=session.now())
+    set_email(user, email)
     if password is not None:
         user.password = hash_password(password)
     taken = NameInUse("The user name {name!r} or the e-mail address is taken; choose another one.", name=name)
@@ -50,12 +51,9 @@ def create_user(
     return user
 
 
-def make_user_key(name: str) -> str:
-    """Equal for names that look equal: `ada.l`, `ada-1`."""
-    return name.translate(_LOOKS).replace("rn", "m").replace("vv", "w")
-
-
-_LOOKS = str.maketrans("01._", "ol--")
+def set_email(user: User, email: str | None) -> None:
+    """An address, or none; whether it is proved is for the caller to say."""
+    user.email, user.mailbox = email, None if email is None else make_mailbox(email)
 
 
 def refuse_bad_name(name: str) -> None:
@@ -70,7 +68,7 @@ def refuse_taken(session: Session, name: str) -> None:
 
 def refuse_look_alike(session: Session, name: str) -> None:
     """Refuse a name that is not taken, but could be mistaken for one that is."""
-    query = select(User.name).where(User.name_key == make_user_key(name), User.name != name)
+    query = select(User.name).where(User.name_key == make_name_key(name), User.name != name)
     if (other := session.scalar(query.limit(1))) is not None:
         raise NameInUse("The user name {name!r} looks like {other!r}; choose another one.", name=name, other=other)
 
@@ -83,9 +81,27 @@ def get_user(session: Session, name: str) -> User:
 
 
 def disable_user(session: Session, user: User, *, actor: Actor, reason: str) -> None:
-    """Nothing works for them from now on: no password, no token."""
-    user.disabled_at = session.now()
-    audit.record(session, actor, "user.disable", reason=reason, user=user.name)
+    """Nothing works for them from now on: no password, no token, no login elsewhere. Twice is once."""
+    if user.disabled_at is None:
+        user.disabled_at = session.now()
+        audit.record(session, actor, "user.disable", reason=reason, user=user.name)
+
+
+def enable_user(session: Session, user: User, *, actor: Actor, reason: str) -> None:
+    """They may log in again; sessions and tokens of before are not good any more."""
+    if user.disabled_at is None:
+        return
+    user.disabled_at = None
+    audit.record(session, actor, "user.enable", reason=reason, user=user.name)
+    revoke_all_tokens(session, user, actor=actor)
+
+
+def revoke_all_tokens(session: Session, user: User, *, actor: Actor, spare: UUID | None = None) -> None:
+    """End all sessions and tokens of a user but `spare`."""
+    for kind in TokenKind:
+        for token in list_tokens(session, user, kind=kind):
+            if token.id != spare:
+                revoke_token(session, user, token.id, actor=actor)
 
 
 def set_password(session: Session, user: User, password: str, *, actor: Actor, spare: UUID | None = None) -> None:
@@ -100,10 +116,7 @@ def keep_password(session: Session, user: User, kept: str, *, actor: Actor, spar
     """
     user.password = kept
     audit.record(session, actor, "user.password", user=user.name)
-    for kind in TokenKind:
-        for token in list_tokens(session, user, kind=kind):
-            if token.id != spare:
-                revoke_token(session, user, token.id, actor=actor)
+    revoke_all_tokens(session, user, actor=actor, spare=spare)
 
 
 def authenticate(session: Session, name: str, password: str) -> User:
@@ -245,7 +258,7 @@ def verify_token(session: Session, secret: str) -> Token:
     form = _FORM.fullmatch(secret)
     token = _find_by_prefix(session, form[1]) if form else None
     if token is None or not hmac.compare_digest(hash_secret(secret), token.digest) or not _is_valid(session, token):
-        raise BadCredentials("This token is not valid, or no longer; make a new one.")
+        raise BadCredentials("This token is invalid or has expired; create a new one.")
     return token
 
 
@@ -256,6 +269,12 @@ def _find_by_prefix(session: Session, prefix: str) -> Token | None:
 def _is_valid(session: Session, token: Token) -> bool:
     ended = token.expires_at is not None and token.expires_at <= session.now()
     return not ended and token.revoked_at is None and token.user.disabled_at is None
+
+
+def is_token_good(session: Session, token_id: UUID) -> bool:
+    """Whether a token that was shown before may still be used."""
+    token = session.get(Token, token_id, options=[joinedload(Token.user)])
+    return token is not None and _is_valid(session, token)
 
 
 def is_touch_due(session: Session, token: Token) -> bool:

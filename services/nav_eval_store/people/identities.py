@@ -19,7 +19,7 @@ from nav_eval_store.database import Session
 from nav_eval_store.errors import BadCredentials, Conflict, NotFound
 from nav_eval_store.models import Identity, Proof, ProofKind, User
 from nav_eval_store.people.accounts import create_user, hash_secret
-from nav_eval_store.people.addresses import find_email_holder, take_email
+from nav_eval_store.people.addresses import find_email_holder, find_mailbox_owners, refuse_second_account, take_email
 
 
 class ProvedPerson(NamedTuple):
@@ -64,18 +64,22 @@ def use_answer(session: Session, user: User, *, state: str, lifetime: timedelta)
         kind=ProofKind.LOGIN, user_id=user.id, digest=hash_secret(state), created_at=now, expires_at=now + lifetime
     )
     proof.used_at = now
-    session.insert(proof, otherwise=BadCredentials("This login was used already; log in again."))
+    session.insert(proof, otherwise=BadCredentials("This login has already been used; log in again."))
 
 
 def _keep_email(session: Session, user: User, person: ProvedPerson) -> None:
     """Their own address is proved when the provider says so; another one is not taken over."""
-    if person.email is not None and person.email == user.email and user.verified_at is None:
+    if person.email is None or person.email != user.email or user.verified_at is not None:
+        return
+    if not find_mailbox_owners(session, person.email):
         user.verified_at = session.now()
 
 
 def create_user_of(session: Session, person: ProvedPerson, name: str) -> User:
     """A new user for them. Their address goes with them, unless it is proved to be that of another account."""
     actor = Actor(f"user:{name}")
+    if person.email is not None:
+        refuse_second_account(session, person.email)
     if (holder := find_email_holder(session, person.email)) is not None:
         take_email(session, holder, actor=actor)
     user = create_user(session, name, actor=actor, email=person.email)
@@ -87,7 +91,7 @@ def create_user_of(session: Session, person: ProvedPerson, name: str) -> User:
 
 def link_identity(session: Session, user: User, person: ProvedPerson, *, actor: Actor) -> Identity:
     """From now on they can log in to this account; twice is once."""
-    other = Conflict("This login belongs to another account here already.")
+    other = Conflict("This login already belongs to another account here.")
     if (known := _find(session, person)) is not None:
         if known.user_id != user.id:
             raise other

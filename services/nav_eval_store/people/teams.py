@@ -1,14 +1,11 @@
 """Teams: founding, inviting, joining, leaving."""
 
 import secrets
-import unicodedata
 from collections.abc import Sequence
 from datetime import timedelta
-from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from confusable_homoglyphs.confusables import confusables_data
 from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import joinedload
@@ -17,8 +14,10 @@ from nav_eval_store import audit
 from nav_eval_store.audit import Actor
 from nav_eval_store.boards.leaderboard import mark_board_changed
 from nav_eval_store.database import Session
-from nav_eval_store.errors import BadInvitation, Conflict, NameInUse, NotAllowed, NotFound, StoreError
+from nav_eval_store.errors import BadInvitation, Conflict, NameInUse, NotAllowed, NotFound, QuotaExceeded
 from nav_eval_store.models import (
+    AuditEvent,
+    BoardEntry,
     Competition,
     Invitation,
     MemberRole,
@@ -30,9 +29,14 @@ from nav_eval_store.models import (
     User,
 )
 from nav_eval_store.people.accounts import hash_secret
+from nav_eval_store.people.names import make_name_key, normalize_name
 
-LONGEST_NAME = 60
 INVITATION_LIFETIME = timedelta(days=7)
+DAY = timedelta(days=1)
+FOUNDED_PER_DAY = 10
+"""Teams of one competition that a person may found in 24 hours: who leaves and founds again takes names and rows."""
+RENAMED_PER_DAY = 5
+"""Other names that a team may take in 24 hours: everybody who watches a board hears of each."""
 
 
 def create_team(session: Session, competition: Competition, name: str, *, captain: User, actor: Actor) -> Team:
@@ -40,11 +44,25 @@ def create_team(session: Session, competition: Competition, name: str, *, captai
     rules = competition.config
     if rules.registration == "closed":
         raise NotAllowed("Registration for {title} is closed.", title=competition.title)
+    _refuse_habitual_founder(session, competition, captain)
     status = TeamStatus.PENDING if rules.registration == "approval" else TeamStatus.ACTIVE
     team = add_team(session, competition, name, kind=TeamKind.TEAM, status=status)
     _add_member(session, team, captain, MemberRole.CAPTAIN)
     audit.record(session, actor, "team.create", audit.make_subject(team), name=name, status=status)
     return team
+
+
+def _refuse_habitual_founder(session: Session, competition: Competition, captain: User) -> None:
+    recent = select(Team.id).where(Team.competition_id == competition.id, Team.created_at > session.now() - DAY)
+    founded = select(func.count()).where(
+        AuditEvent.team_id.in_(recent), AuditEvent.action == "team.create", AuditEvent.actor_id == captain.id
+    )
+    if (session.scalar(founded) or 0) >= FOUNDED_PER_DAY:
+        raise QuotaExceeded(
+            "You have created {most} teams in 24 hours; join one, or try again tomorrow.",
+            most=FOUNDED_PER_DAY,
+            retry_seconds=int(DAY.total_seconds()),
+        )
 
 
 def add_team(
@@ -60,44 +78,20 @@ def add_team(
         created_at=session.now(),
     )
     title = competition.title
-    taken = NameInUse("There is a team {name!r} in {title} already; choose another name.", name=name, title=title)
+    taken = NameInUse(
+        "There is already a team {name!r} in {title}, or one whose name looks like it; choose another name.",
+        name=name,
+        title=title,
+    )
     session.insert(team, otherwise=taken)
     return team
-
-
-def normalize_name(name: str) -> str:
-    """A name that a board can show: something to read, and nothing that plays tricks."""
-    name = " ".join(name.split())
-    if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
-        raise StoreError("A team's name has 1 to {most} characters, all of them printable.", most=LONGEST_NAME)
-    return name
-
-
-def make_name_key(name: str) -> str:
-    """Equal for names that look equal: case, width, spacing and the alphabet do not make a difference."""
-    plain = unicodedata.normalize("NFKC", name)
-    latin = "".join(map(_find_latin, plain)).casefold()  # first as it is: Ρ looks like P, and ρ like p
-    return " ".join("".join(map(_find_latin, latin)).split())
-
-
-@cache
-def _find_latin(letter: str) -> str:
-    """The letter of our own alphabet that it looks like (Unicode's list of confusables), or itself."""
-    if letter.isascii():
-        return letter
-    alike = (entry["c"] for entry in confusables_data.get(letter, ()))
-    return min(
-        (text for text in alike if text.isascii() and text.isalnum()),
-        default=letter,
-        key=lambda text: (len(text), text),
-    )
 
 
 def _add_member(session: Session, team: Team, user: User, role: MemberRole) -> TeamMember:
     member = TeamMember(
         team_id=team.id, user_id=user.id, competition_id=team.competition_id, role=role, joined_at=session.now()
     )
-    other = Conflict("{name} is in a team of this competition already; leave that one first.", name=user.name)
+    other = Conflict("{name} is already in a team of this competition; leave that one first.", name=user.name)
     session.insert(member, otherwise=other)
     return member
 
@@ -115,6 +109,12 @@ def find_member_of_competition(session: Session, user_id: UUID, competition: Com
 
 def find_member_of_team(session: Session, user_id: UUID, team_id: UUID) -> TeamMember | None:
     return session.get(TeamMember, (team_id, user_id))
+
+
+def set_profile(session: Session, team: Team, profile: dict[str, Any] | None, *, actor: Actor) -> None:
+    """What the team tells everybody of itself; None is nothing."""
+    team.profile = profile
+    audit.record(session, actor, "team.profile", audit.make_subject(team), profile=profile)
 
 
 def list_members(session: Session, team: Team) -> Sequence[TeamMember]:
@@ -226,16 +226,36 @@ def set_member_role(session: Session, team: Team, user: User, role: MemberRole, 
     audit.record(session, actor, "team.role", audit.make_subject(team), user=user.name, role=role)
 
 
-def rename_team(session: Session, team: Team, name: str, *, actor: Actor) -> None:
-    """Another name, on all boards."""
+def rename_team(session: Session, team: Team, name: str, *, actor: Actor, by_organiser: bool = False) -> None:
+    """Another name, on all boards; the same one changes nothing."""
+    lock_team(session, team.id)
     before = team.name
+    if normalize_name(name) == before:
+        return
+    if not by_organiser:
+        _refuse_habitual_renaming(session, team)
     team.name, team.name_key = normalize_name(name), make_name_key(name)
     try:
         session.flush()
     except IntegrityError as error:
-        raise NameInUse("There is a team {name!r} already; choose another name.", name=name) from error
-    mark_board_changed(session, Phase.competition_id == team.competition_id)
+        raise NameInUse(
+            "There is already a team {name!r}, or one whose name looks like it; choose another name.", name=name
+        ) from error
+    on_boards = select(BoardEntry.phase_id).where(BoardEntry.team_id == team.id)
+    mark_board_changed(session, Phase.id.in_(on_boards))
     audit.record(session, actor, "team.rename", audit.make_subject(team), before=before, after=team.name)
+
+
+def _refuse_habitual_renaming(session: Session, team: Team) -> None:
+    renamed = select(func.count()).where(
+        AuditEvent.team_id == team.id, AuditEvent.action == "team.rename", AuditEvent.at > session.now() - DAY
+    )
+    if (session.scalar(renamed) or 0) >= RENAMED_PER_DAY:
+        raise QuotaExceeded(
+            "The team has changed its name {most} times in 24 hours; try again tomorrow, or ask the organiser.",
+            most=RENAMED_PER_DAY,
+            retry_seconds=int(DAY.total_seconds()),
+        )
 
 
 def approve_team(session: Session, team: Team, *, actor: Actor) -> None:

@@ -44,7 +44,7 @@ def start_submission(
     team = teams.lock_team(session, team.id)
     refuse_closed(session, phase)
     _refuse_team(team, phase)
-    _refuse_person(session, phase, user)
+    addresses.refuse_ineligible_team(session, team, user=user)
     if (waiting := _find_waiting(session, phase, team, archive)) is not None:
         return waiting
     _refuse_unqualified(session, phase, team)
@@ -140,15 +140,9 @@ def _refuse_team(team: Team, phase: Phase) -> None:
     if team.competition_id != phase.competition_id:
         raise NotAllowed("The team does not take part in this competition.")
     if team.status is TeamStatus.PENDING:
-        raise NotAllowed("The team {name!r} waits for the organiser's approval.", name=team.name)
+        raise NotAllowed("The team {name!r} is awaiting the organiser's approval.", name=team.name)
     if team.status is TeamStatus.DISQUALIFIED:
         raise NotAllowed("The team {name!r} is disqualified: {reason}.", name=team.name, reason=team.reason)
-
-
-def _refuse_person(session: Session, phase: Phase, user: User | None) -> None:
-    """Whoever submits, as they are now: what a request was told of them may be older."""
-    if user is not None:
-        addresses.refuse_ineligible(phase.competition, session.get_one(User, user.id))
 
 
 def _refuse_unqualified(session: Session, phase: Phase, team: Team) -> None:
@@ -199,14 +193,14 @@ def rerun_submission(
     if original is None:
         raise NotFound("There is no such submission, or it is not yours.")
     if original.agent is None and original.image_key is None:
-        raise Conflict("It has no image to run again; upload one.")
+        raise Conflict("There is no image to run again; upload one.")
     if not original.state.is_final:
         raise Conflict("It is still {state}; cancel it first, or wait.", state=original.state)
     phase, team = original.phase, teams.lock_team(session, original.team_id)
     if not by_organiser:
         refuse_closed(session, phase)
         _refuse_team(team, phase)
-        _refuse_person(session, phase, user)
+        addresses.refuse_ineligible_team(session, team, user=user)
         refuse_beyond(session, phase, team)
     again = _add(session, phase, team, user=user, title=original.title, agent=original.agent)
     for name in ("image_key", "image_digest", "image_id", "image_bytes", "weights_key", "weights_digest"):

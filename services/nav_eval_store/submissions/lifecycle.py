@@ -95,6 +95,15 @@ class JobKind(StrEnum):
     FILM = (
         "film"  #: pictures of an episode that somebody asked for, when all is done (`nav_eval_store.submissions.films`)
     )
+    VIDEO = "video"  #: the same as a file to keep
+
+    @property
+    def is_asked_for(self) -> bool:
+        """Whether visitors ask for it once a submission has ended; it comes last, and costs a team no turn."""
+        return self in ASKED_FOR
+
+
+ASKED_FOR = (JobKind.FILM, JobKind.VIDEO)
 
 
 JOBS_OF: Mapping[SubmissionState, tuple[JobKind, ...]] = {

@@ -4,13 +4,14 @@ Submissions: one, a page of them, those that are not final, and the rows that no
 lines, and as much of each as a viewer may see.
 """
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import joinedload
 
 from nav_eval.records.results import EpisodeOutcome, decode_outcome
@@ -27,8 +28,10 @@ from nav_eval_store.models import (
     Team,
     TeamKind,
 )
-from nav_eval_store.people import teams
+from nav_eval_store.people.names import make_name_key
 from nav_eval_store.submissions.lifecycle import OPEN, SubmissionState
+
+_NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 def get_submission(session: Session, submission_id: UUID) -> Submission:
@@ -48,10 +51,14 @@ def list_submissions(
     team: Team | None = None,
     team_ids: Collection[UUID] | None = None,
     states: Sequence[SubmissionState] = (),
+    search: str | None = None,
     after: str | None = None,
     limit: int = 50,
 ) -> Page[Submission]:
-    """Submissions, newest first; of all teams unless `team` or `team_ids` says otherwise."""
+    """Submissions, newest first; of all teams unless `team` or `team_ids` says otherwise.
+
+    `search` is a part of a team's or submission's name, or a number: `#12`.
+    """
     limit = clamp_page_size(limit)
     key = (Submission.created_at, Submission.id)
     query = select(Submission).order_by(*(column.desc() for column in key)).limit(limit + 1)
@@ -66,9 +73,18 @@ def list_submissions(
         query = query.where(Submission.team_id.in_(team_ids))
     if states:
         query = query.where(Submission.state.in_(states))
+    if search:
+        query = query.where(_make_search_condition(search))
     if (below := decode_cursor(after, tuple[datetime, UUID])) is not None:
         query = query.where(make_after_condition(key, below))
     return make_page(session.scalars(query).all(), limit, lambda row: (row.created_at, row.id))
+
+
+def _make_search_condition(search: str) -> ColumnElement[bool]:
+    named = Submission.team_id.in_(select(Team.id).where(Team.name.icontains(search, autoescape=True)))
+    found = named | Submission.title.icontains(search, autoescape=True)
+    number = search.removeprefix("#")
+    return found | (Submission.number == int(number)) if _NUMBER.fullmatch(number) else found
 
 
 def list_open_submissions(
@@ -96,9 +112,9 @@ def list_held_submissions(session: Session, competition: Competition) -> Sequenc
 
 def list_baselines(session: Session, phase: Phase) -> Sequence[Team]:
     """The rows of the board that no team made, whether or not they have been evaluated."""
-    names = {teams.make_name_key(baseline.name) for baseline in phase.config.baselines}
+    names = {make_name_key(baseline.name) for baseline in phase.config.baselines}
     rows = session.scalars(select(Team).where(Team.competition_id == phase.competition_id, Team.kind != TeamKind.TEAM))
-    return [team for team in rows if team.name_key in names]
+    return [team for team in rows if make_name_key(team.name) in names]
 
 
 TEAM_EPISODE_FIELDS = ("episode_id", "status", "metrics", "num_steps", "cause", "detail", "timing")

@@ -159,7 +159,7 @@ def refuse_beyond(session: Session, phase: Phase, team: Team) -> None:
         return
     if have.open >= have.concurrent:
         raise QuotaExceeded(
-            "{open} of {concurrent} submissions of the team are under way in this phase; "
+            "{open} of {concurrent} concurrent submissions of the team are in progress in this phase; "
             "wait until one ends, or cancel it.",
             open=have.open,
             concurrent=have.concurrent,
@@ -185,6 +185,11 @@ def reserve(session: Session, submission: Submission) -> None:
     people = {*_list_members(session, submission.team), submission.user_id} - {None}
     session.add_all(QuotaShare(submission_id=submission.id, user_id=user_id) for user_id in people)
     session.flush()
+
+
+def list_sharers(session: Session, submission: Submission) -> Sequence[UUID]:
+    """Who uses its slot: everybody who was in the team when it was reserved."""
+    return session.scalars(select(QuotaShare.user_id).where(QuotaShare.submission_id == submission.id)).all()
 
 
 def charge(session: Session, submission: Submission) -> None:
@@ -224,7 +229,10 @@ def refund_verdict(session: Session, submission: Submission) -> bool:
 
 
 def _count_refunds(session: Session, submission: Submission, reason: str) -> int:
-    """Of the last 24 hours: of the team, or of the member who had most."""
+    """Of the last 24 hours: of the team, or of the person with most of them among those who share the slot.
+
+    Not of those who are in the team now: who has left before the end would have had none.
+    """
     given = (
         LedgerEntry.phase_id == submission.phase_id,
         LedgerEntry.kind == LedgerKind.REFUND,
@@ -236,7 +244,7 @@ def _count_refunds(session: Session, submission: Submission, reason: str) -> int
         select(func.count())
         .select_from(QuotaShare)
         .join(LedgerEntry, LedgerEntry.submission_id == QuotaShare.submission_id)
-        .where(*given, QuotaShare.user_id.in_(_list_members(session, submission.team)))
+        .where(*given, QuotaShare.user_id.in_(list_sharers(session, submission)))
         .group_by(QuotaShare.user_id)
     )
     return max(own, max(session.scalars(theirs), default=0))

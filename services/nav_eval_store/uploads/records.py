@@ -9,15 +9,16 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID, uuid4
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.orm import joinedload
 
 from nav_eval_store import audit
 from nav_eval_store.audit import Actor
 from nav_eval_store.database import Session
-from nav_eval_store.errors import Conflict, NotFound, StoreError, UploadTooLarge
-from nav_eval_store.models import Phase, Submission, Upload, UploadPurpose
-from nav_eval_store.submissions import creation, transitions
+from nav_eval_store.errors import Conflict, NotFound, PhaseNotOpen, StoreError, UploadTooLarge
+from nav_eval_store.models import Phase, QuotaShare, Submission, Upload, UploadPurpose
+from nav_eval_store.people import teams
+from nav_eval_store.submissions import creation, quota, transitions
 from nav_eval_store.submissions.lifecycle import Deadlines, SubmissionState
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -42,7 +43,7 @@ def create_upload(
     """
     submission = transitions.lock_submission(session, submission_id)
     if submission.state not in (SubmissionState.CREATED, SubmissionState.UPLOADING):
-        raise Conflict("The submission is {state}; it takes no upload any more.", state=submission.state)
+        raise Conflict("The submission is {state}; it no longer accepts uploads.", state=submission.state)
     refuse_length(submission.phase, length)
     if team_bytes is not None:
         _refuse_full(session, submission, length or get_length_limit(submission), team_bytes)
@@ -50,7 +51,7 @@ def create_upload(
         raise StoreError("A sha256 is 64 hexadecimal digits, in lower case.")
     if any(upload.purpose is purpose for upload in list_uploads(session, submission)):
         raise Conflict(
-            "The submission has an upload of its {purpose} already; continue that one, or remove it.", purpose=purpose
+            "The submission already has an upload of its {purpose}; continue that one, or remove it.", purpose=purpose
         )
     upload_id = uuid4()
     upload = Upload(
@@ -74,12 +75,20 @@ def create_upload(
 
 
 def _refuse_full(session: Session, submission: Submission, length: int, most: int) -> None:
-    """Archives of one team fill no disk; those of submissions that failed or were cancelled go after some days."""
-    held = measure_team_bytes(session, submission.team_id)
+    """Archives of one team fill no disk; those of submissions that failed or were cancelled go after some days.
+
+    What a person uploaded goes with them to another team. One at a time: many requests at once get what is left.
+    """
+    teams.lock_team(session, submission.team_id)
+    held = max(
+        measure_team_bytes(session, submission.team_id),
+        *(_measure_persons_bytes(session, submission, user_id) for user_id in quota.list_sharers(session, submission)),
+        0,
+    )
     if held + length > most:
         raise UploadTooLarge(
-            "Your team holds {held:,} bytes of images and weights, and may hold {most:,}; "
-            "use an image that you uploaded before, or ask the organiser for room.",
+            "Your team's images and weights take up {held:,} of {most:,} bytes; "
+            "use an image you have already uploaded, or ask the organiser for more.",
             held=held,
             most=most,
         )
@@ -87,11 +96,22 @@ def _refuse_full(session: Session, submission: Submission, length: int, most: in
 
 def measure_team_bytes(session: Session, team_id: UUID) -> int:
     """Bytes of archives that a team holds or has announced; one image counts once."""
+    return _measure_bytes(session, Submission.team_id == team_id)
+
+
+def _measure_persons_bytes(session: Session, submission: Submission, user_id: UUID) -> int:
+    """Of a person in the same competition, in whichever team they were."""
+    theirs = select(QuotaShare.submission_id).where(QuotaShare.user_id == user_id)
+    here = Submission.competition_id == submission.competition_id
+    return _measure_bytes(session, here, Submission.id.in_(theirs))
+
+
+def _measure_bytes(session: Session, *which: ColumnElement[bool]) -> int:
     held = or_(Upload.blob_key == Submission.image_key, Upload.blob_key == Submission.weights_key)
     rows = session.execute(
         select(Upload.blob_key, Upload.id, func.coalesce(Upload.length, Upload.offset))
         .join(Upload.submission)
-        .where(Submission.team_id == team_id, Upload.removed_at.is_(None), or_(held, Upload.finished_at.is_(None)))
+        .where(*which, Upload.removed_at.is_(None), or_(held, Upload.finished_at.is_(None)))
     )
     return sum({key or str(upload): size for key, upload, size in rows}.values())
 
@@ -117,7 +137,7 @@ def get_upload(session: Session, upload_id: UUID) -> Upload:
     query = select(Upload).where(Upload.id == upload_id, Upload.removed_at.is_(None))
     upload = session.scalar(query.options(joinedload(Upload.submission).joinedload(Submission.phase)))
     if upload is None:
-        raise NotFound("There is no such upload, or no longer.")
+        raise NotFound("There is no such upload, or it has expired.")
     return upload
 
 
@@ -153,7 +173,8 @@ def record_finish(
     if upload.finished_at is not None:
         return upload
     if submission.state is not SubmissionState.UPLOADING:
-        raise Conflict("The submission is {state}; it takes no upload any more.", state=submission.state)
+        raise Conflict("The submission is {state}; it no longer accepts uploads.", state=submission.state)
+    _refuse_late(session, submission, upload, sha256)
     upload.offset = upload.length = length
     upload.finished_at, upload.blob_key, upload.sha256 = session.now(), blob_key, sha256
     submission.active_at = session.now()
@@ -163,6 +184,20 @@ def record_finish(
         submission.weights_key, submission.weights_digest = blob_key, f"sha256:{sha256}"
     audit.record(session, actor, "upload.finish", audit.make_subject(submission), upload=str(upload.id), sha256=sha256)
     return upload
+
+
+def _refuse_late(session: Session, submission: Submission, upload: Upload, sha256: str) -> None:
+    """Refuse what arrives after the phase has closed, unless its digest was told before: nobody works on meanwhile."""
+    closes_at = submission.phase.closes_at
+    if closes_at is None or session.now() < closes_at:
+        return
+    told = {submission.announced_sha256, upload.sha256 if upload.created_at < closes_at else None}
+    if sha256 not in told:
+        raise PhaseNotOpen(
+            "The phase closed at {closes_at:%Y-%m-%d %H:%M} UTC; only an archive whose sha256 was announced before "
+            "may arrive later.",
+            closes_at=closes_at,
+        )
 
 
 def remove_upload(session: Session, upload_id: UUID, *, actor: Actor) -> str:

@@ -73,8 +73,10 @@ class Broker:
         """Celery's settings for this broker; `impatient` is for those who must not wait for it."""
         from kombu import Exchange, Queue
 
+        from nav_eval_store.work.file_transport import SCHEME
+
         settings: dict[str, Any] = {
-            "broker_url": self.url if self.folder is None else FILES,
+            "broker_url": self.url if self.folder is None else f"{SCHEME}://",
             "broker_transport_options": self._transport_options(impatient=impatient),
             "task_queues": [Queue(name, Exchange(EXCHANGE), routing_key=name) for name in JobQueue],
             "task_default_queue": JobQueue.QUICK.value,

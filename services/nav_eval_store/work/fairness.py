@@ -18,7 +18,7 @@ from sqlalchemy import ColumnElement, and_, case, func, or_, select, true
 
 from nav_eval_store.database import Session
 from nav_eval_store.models import Job, Phase, Submission, Team, TeamStatus, Worker
-from nav_eval_store.submissions.lifecycle import JobKind, JobState
+from nav_eval_store.submissions.lifecycle import ASKED_FOR, JobKind, JobState
 
 ALIVE = timedelta(minutes=1)
 """A worker whose last sign of life is older has no slots."""
@@ -39,7 +39,7 @@ def choose_next_job(
     running = (
         select(Submission.team_id, func.count().label("jobs"))
         .join(Job, Job.submission_id == Submission.id)
-        .where(at_work, Job.kind != JobKind.FILM, Job.id != apart_from if apart_from else true())
+        .where(at_work, Job.kind.not_in(ASKED_FOR), Job.id != apart_from if apart_from else true())
         .group_by(Submission.team_id)
         .subquery()
     )
@@ -58,7 +58,7 @@ def choose_next_job(
             Team.status != TeamStatus.DISQUALIFIED,
         )
         .order_by(
-            case((is_shard, 1), (Job.kind == JobKind.FILM, 2), else_=0),
+            case((is_shard, 1), (Job.kind.in_(ASKED_FOR), 2), else_=0),
             Submission.priority.desc(),
             func.coalesce(running.c.jobs, 0),
             func.coalesce(case((is_shard, Team.served_at), else_=Team.checked_at), _LONG_AGO),

@@ -12,7 +12,7 @@ import msgspec
 from sqlalchemy import Select, func, insert, select, update
 
 from nav_eval.records.results import UNSCORED, Cause, EpisodeOutcome, EpisodeStatus, ResultLine
-from nav_eval.records.scoring import ScoreTally, is_scored
+from nav_eval.records.scoring import ScoreTally, find_success, is_scored
 from nav_eval_store import audit
 from nav_eval_store.audit import Actor, make_system_actor, make_worker_actor
 from nav_eval_store.database import Session
@@ -125,6 +125,8 @@ def _fill_in(session: Session, job: Job, line: ResultLine, *, replay_key: str | 
             status=outcome.status,
             cause=line.cause,
             scene_id=func.coalesce(EpisodeRow.scene_id, outcome.scene_id),
+            success=find_success(outcome),
+            num_steps=outcome.num_steps,
             outcome=line.to_summary().decode(),
             replay_key=replay_key,
             fence=job.fence,

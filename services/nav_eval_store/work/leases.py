@@ -119,7 +119,7 @@ def _make_lease(session: Session, job: Job, worker: str, *, until: datetime) -> 
     team = session.get_one(Team, job.submission.team_id)
     if job.kind is JobKind.SHARD:
         team.served_at = now
-    elif job.kind is not JobKind.FILM:  # visitors ask for films: they cost a team no turn
+    elif not job.kind.is_asked_for:  # visitors ask for films: they cost a team no turn
         team.checked_at = now
     session.flush()
     return Lease(

@@ -21,6 +21,7 @@ from nav_eval_store.models import Job, LeaseRow, Phase, Submission
 from nav_eval_store.notifications import events
 from nav_eval_store.submissions import films, lifecycle, transitions
 from nav_eval_store.submissions.lifecycle import (
+    ASKED_FOR,
     OPEN,
     Deadlines,
     JobKind,
@@ -74,7 +75,7 @@ def _list_film_duties(session: Session, submission_id: UUID | None = None) -> li
         .join(Submission, Submission.id == Job.submission_id)
         .join(Phase, Phase.id == Submission.phase_id)
         .outerjoin(LeaseRow, (LeaseRow.job_id == Job.id) & LeaseRow.released_at.is_(None))
-        .where(Job.kind == JobKind.FILM, Job.state.in_((JobState.WAITING, JobState.HELD)))
+        .where(Job.kind.in_(ASKED_FOR), Job.state.in_((JobState.WAITING, JobState.HELD)))
     )
     if submission_id is not None:
         query = query.where(Job.submission_id == submission_id)

@@ -25,7 +25,7 @@ class FaultConsequence(StrEnum):
 
 def decide_consequence(kind: JobKind, cause: Cause) -> FaultConsequence:
     """Whose fault decides; a fault of the agent while episodes run costs episodes, not the submission."""
-    if cause.is_ours or kind in (JobKind.SCORE, JobKind.FILM):
+    if cause.is_ours or kind is JobKind.SCORE or kind.is_asked_for:
         return FaultConsequence.RETRY
     return FaultConsequence.SCORE_AS_IT_STANDS if kind is JobKind.SHARD else FaultConsequence.FAIL
 
@@ -41,7 +41,7 @@ def retry_job(
     """One more failure of ours: let the job wait again; False when it was the last attempt."""
     job.failures += 1
     pause = compute_retry_delay(job.failures, deadlines)
-    if pause is None and job.kind is JobKind.FILM:  # pictures are no part of a result
+    if pause is None and job.kind.is_asked_for:  # pictures are no part of a result
         job.state, job.finished_at = JobState.DROPPED, session.now()
         return False
     if pause is None:

@@ -8,6 +8,7 @@ told to stop, leaves a request to another one.
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,7 +21,7 @@ from nav_eval.config import BenchmarkConfig
 from nav_eval.errors import NavEvalError
 from nav_eval.evaluation.episodes import load_episodes
 from nav_eval.evaluation.run_folder import EPISODES_FILE, MANIFEST_FILE, make_manifest
-from nav_eval.evaluation.shard_protocol import Checked, Ended, Filmed, Message, Purpose
+from nav_eval.evaluation.shard_protocol import Checked, Drawn, Ended, Filmed, Message, Purpose, Recorded
 from nav_eval_store import blob_keys
 from nav_eval_store.submissions import films as requests
 from nav_eval_worker.context import WorkerContext, make_run_folder
@@ -33,6 +34,9 @@ CHECK_SECONDS = 3600.0
 LOOK_SECONDS = 0.2
 FILM_SECONDS = 90.0
 """A worker has other things to do."""
+VIDEO_SECONDS = 300.0
+"""Somebody waits for this one; its frames are larger, and encoded."""
+REPORT_SECONDS = 1.0
 
 log = logging.getLogger(__name__)
 
@@ -145,6 +149,60 @@ def make_requested_film(context: WorkerContext, keeper: LeaseKeeper) -> None:
     if not made:
         log.warning("There is no film of episode %s of %s", episode, details.submission_id)
     context.transact(lambda session: requests.finish_film(session, lease))
+
+
+def make_requested_video(context: WorkerContext, keeper: LeaseKeeper) -> None:
+    """The same for a file to keep; the page hears how it comes along."""
+    lease = keeper.lease
+    details = load_details(context, lease.submission_id)
+    episode = context.transact(lambda session: requests.get_requested_episode(session, lease.job_id).episode_id)
+    with make_run_folder(context, lease.id) as folder:
+        _write_run(context, details, open_benchmark(context, details), episode, folder)
+        made = _record_video(context, keeper, folder)
+    if made is None and context.stopping.is_set():
+        raise JobReturned
+    if made is None:
+        log.warning("There is no video of episode %s of %s", episode, details.submission_id)
+    else:
+        context.blobs.put(blob_keys.make_video_key(lease.submission_id, episode), made)
+    context.transact(lambda session: requests.finish_film(session, lease))
+
+
+def _record_video(context: WorkerContext, keeper: LeaseKeeper, run: Path) -> bytes | None:
+    """The video of RUN's only episode; None when none can be made here."""
+    if context.settings.films == 0:
+        return None
+    work, made = _make_work(context, keeper, run, Purpose.VIDEO, episodes=1), None
+    reporter = _ProgressReporter(context, keeper)
+    try:
+        with (
+            context.runtime.replay(work) as simulation,
+            _limit_time(VIDEO_SECONDS, simulation, or_when=context.stopping.is_set),
+        ):
+            for message in _receive(simulation, keeper):
+                if isinstance(message, Drawn):
+                    reporter.report(message)
+                made = message.video if isinstance(message, Recorded) else made
+    except (NavEvalError, OSError) as error:
+        log.warning("A video of %s was not made: %s", keeper.lease.submission_id, error)
+    return made
+
+
+class _ProgressReporter:
+    """Tells the store now and then; a page that shows progress looks no more often."""
+
+    def __init__(self, context: WorkerContext, keeper: LeaseKeeper) -> None:
+        self._context, self._keeper = context, keeper
+        self._due = 0.0
+
+    def report(self, drawn: Drawn) -> None:
+        if time.monotonic() < self._due:
+            return
+        self._due = time.monotonic() + REPORT_SECONDS
+        lease = self._keeper.lease
+        self._context.transact(
+            lambda session: requests.record_progress(session, lease, steps_drawn=drawn.steps, steps_total=drawn.total)
+        )
 
 
 def _write_run(

@@ -9,7 +9,9 @@ from itertools import pairwise
 from typing import Any
 
 from nav_eval.config.schema import BenchmarkConfig
+from nav_eval.config.schema.generation import Language
 from nav_eval.dataset.episode import Episode, Goal, PrivateEpisode, Subtask
+from nav_eval.generator_version import FIRST_GENERATOR, GeneratorVersion
 from nav_eval.records.geometry import Pose, Vec3, measure_distance
 from nav_eval.scene.model import SceneObject
 from nav_eval.simulator.expert import ExpertWalk
@@ -33,6 +35,12 @@ class GenerationRequest:
     seed: int
     split: str  #: name of the split, in ids and draws
     subtasks: tuple[int, int] = (2, 4)  #: fewest and most of a long-horizon episode
+    generator: GeneratorVersion = FIRST_GENERATOR
+    language: Language = "en"
+
+    def make_stream(self, *keys: str | int) -> RandomStream:
+        """The draws of this request under a name."""
+        return RandomStream(self.seed, *keys, split=self.pool, generator=self.generator)
 
     @property
     def pool(self) -> Split:

@@ -7,6 +7,7 @@ in another room, places from which the answer is seen, and the expert's way to t
 from collections.abc import Mapping
 
 from nav_eval.dataset.episode import Episode, Goal, PublicEpisode
+from nav_eval.generator_version import FIRST_GENERATOR, GeneratorVersion
 from nav_eval_worlds.episodes.base import (
     EpisodeAttempt,
     EpisodeGenerator,
@@ -42,7 +43,8 @@ class EqaGenerator(EpisodeGenerator):
         leg = walk_leg(self._site, start.state, places, limit=get_expert_limit(self._site))
         if leg is None or (strict and leg.geodesic < NEAREST):
             return None
-        asked = format_question(question, Phrases(QUESTIONS, case.draw.fork("words")))
+        phrases = Phrases(QUESTIONS, case.draw.fork("words"))
+        asked = format_question(question, phrases, generator=case.draw.generator)
         goals = tuple(Goal(position=place) for place in places)
         info = {
             "question": asked,
@@ -59,12 +61,12 @@ class EqaGenerator(EpisodeGenerator):
         )
 
 
-def format_question(question: Question, phrases: Phrases) -> str:
+def format_question(question: Question, phrases: Phrases, *, generator: GeneratorVersion = FIRST_GENERATOR) -> str:
     """The question, and which answers count."""
     noun, *others = question.fact.words
     parts = {
         "thing": noun,
-        "a_thing": get_article(noun),
+        "a_thing": get_article(noun, generator=generator),
         "things": to_plural(noun),
         "room": others[-1] if others else "",
     }

@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from nav_eval.config.schema.generation import Language
 from nav_eval.dataset.episode import Episode, PublicEpisode
+from nav_eval.generator_version import FIRST_GENERATOR, GeneratorVersion
 from nav_eval.simulator.motion import AgentState
 from nav_eval_worlds.episodes.balance import Quota
 from nav_eval_worlds.episodes.base import (
@@ -20,8 +22,15 @@ from nav_eval_worlds.episodes.base import (
     walk_leg,
 )
 from nav_eval_worlds.episodes.site import AgentStart, Site
+from nav_eval_worlds.instructions.errand_text import write_errands
 from nav_eval_worlds.instructions.templates import Errand, render_errands
-from nav_eval_worlds.instructions.words import can_be_put_on, is_portable, is_surface, to_instruction
+from nav_eval_worlds.instructions.words import (
+    can_be_put_on,
+    is_plausible_place,
+    is_portable,
+    is_surface,
+    to_instruction,
+)
 from nav_eval_worlds.randomness import RandomStream
 
 #: geodesic metres of one leg, where the house allows
@@ -83,18 +92,20 @@ class TripGenerator:
     def _next(
         self, state: AgentState, role: str, before: Sequence[EpisodeTarget], draw: RandomStream
     ) -> EpisodeTarget | None:
-        options = list(self._options(state, role, before))
+        options = list(self._options(state, role, before, draw.generator))
         if not before and not is_visible_start_allowed(draw):
             options = [target for target in options if not self._site.sees_any(state.position, target.reference.things)]
         coming_from = before[-1].room if before else self._site.around.room_at(state.position)
         return next(iter(self._quota.rank(options, coming_from=coming_from, draw=draw)), None)
 
-    def _options(self, state: AgentState, role: str, before: Sequence[EpisodeTarget]) -> Iterator[EpisodeTarget]:
+    def _options(
+        self, state: AgentState, role: str, before: Sequence[EpisodeTarget], generator: GeneratorVersion
+    ) -> Iterator[EpisodeTarget]:
         """Targets that suit the role, of another category than those before, neither too near nor too far."""
         from_here = self._site.ground.distance_field([state.position])
         used = {target.category for target in before}
         for target in self._targets:
-            if target.category in used or not _is_suitable(role, target, before):
+            if target.category in used or not _is_suitable(role, target, before, generator):
                 continue
             if SHORTEST <= min(map(from_here.distance, target.positions)) <= LONGEST:
                 yield target
@@ -115,19 +126,22 @@ class LhVlnGenerator(EpisodeGenerator):
         if trip is None:
             return None
         rooms = [self._sites[robot].around.room_at(trip.start.position), *(target.room for target in trip.targets)]
-        for target, coming_from in zip(trip.targets, rooms, strict=False):
+        episode = _make_episode(self._sites[robot], trip, case, rooms, language=self._order.language)
+        for target, coming_from in zip(trip.targets, rooms, strict=False) if episode else ():
             self._quota.note(target, coming_from=coming_from)
-        return _make_episode(self._sites[robot], trip, case, rooms)
+        return episode
 
     def _legs(self, number: int) -> int:
         """Every count equally often, in an order of its own."""
         fewest, most = self._order.subtasks
         counts = list(range(fewest, most + 1))
-        block = RandomStream(self._order.seed, "subtasks", number // len(counts), split=self._order.pool)
+        block = self._order.make_stream("subtasks", number // len(counts))
         return block.shuffle(counts)[number % len(counts)]
 
 
-def _make_episode(site: Site, trip: Trip, case: EpisodeAttempt, rooms: list[str]) -> Episode:
+def _make_episode(
+    site: Site, trip: Trip, case: EpisodeAttempt, rooms: list[str], *, language: Language
+) -> Episode | None:
     info = {
         "rooms": rooms,
         "goal_in_sight": site.sees_any(trip.start.position, trip.targets[0].reference.things),
@@ -135,9 +149,15 @@ def _make_episode(site: Site, trip: Trip, case: EpisodeAttempt, rooms: list[str]
         "references": [target.reference.text for target in trip.targets],
     }
     subtasks = tuple(make_subtask(target, leg) for target, leg in zip(trip.targets, trip.legs, strict=True))
-    text = render_errands(make_errands(trip), case.draw.fork("words"))
+    draw = case.draw.fork("words")
+    if draw.generator == FIRST_GENERATOR:
+        text: str | None = render_errands(make_errands(trip), draw)
+    else:
+        text = write_errands(make_errands(trip), draw, language=language, describer=site.around.describer)
+    if text is None:
+        return None
     return Episode(
-        public=PublicEpisode(episode_id=case.episode_id, instruction=to_instruction(text)),
+        public=PublicEpisode(episode_id=case.episode_id, instruction=to_instruction(text, language=language)),
         private=make_private_half(site, trip.start.pose, trip.legs, subtasks=subtasks, info=info),
     )
 
@@ -153,14 +173,17 @@ def make_errands(trip: Trip) -> list[Errand]:
     return found
 
 
-def _is_suitable(role: str, target: EpisodeTarget, before: Sequence[EpisodeTarget]) -> bool:
+def _is_suitable(
+    role: str, target: EpisodeTarget, before: Sequence[EpisodeTarget], generator: GeneratorVersion
+) -> bool:
     if role == TAKE:
         return is_portable(target.thing)
     if role == PUT:
         carried = before[-1]
+        is_sensible = can_be_put_on if generator == FIRST_GENERATOR else is_plausible_place
         return (
             is_surface(target.thing)
-            and can_be_put_on(carried.thing, target.thing)
+            and is_sensible(carried.thing, target.thing)
             and not _is_there_already(carried, target)
         )
     return True

@@ -19,7 +19,8 @@ from nav_eval_worlds.episodes.base import (
     GenerationRequest,
     find_targets,
 )
-from nav_eval_worlds.episodes.site import Site, compute_heading, measure_footprint_distance, wrap_degrees
+from nav_eval_worlds.episodes.footprint import measure_footprint_distance
+from nav_eval_worlds.episodes.site import Site, compute_heading, wrap_degrees
 from nav_eval_worlds.instructions.templates import SITUATIONS, Phrases
 from nav_eval_worlds.instructions.words import get_noun, is_plural, to_instruction, to_sentence
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import msgspec
 
 from nav_eval.dataset.episode import Episode, Goal, GoalImage, PublicEpisode
+from nav_eval.generator_version import FIRST_GENERATOR
 from nav_eval.records.geometry import Pose, Quaternion, Vec3, make_yaw_rotation, measure_distance, multiply_rotations
 from nav_eval.scene.model import SceneObject
 from nav_eval.tasks.base import find_target_points
@@ -117,7 +118,7 @@ LEAST_PICTURED = 0.35  #: metres; a picture of one plate among others would say 
 MOST_INSTANCES = 12  #: of a category that is worth searching for
 #: PointNav: straighter ways than this are mostly dropped, as Habitat's generator does
 LEAST_DETOUR = 1.1
-SAME_FLOOR = 0.5  #: metres of height
+SAME_FLOOR, ON_FLOOR = 0.5, 0.1  #: metres of height
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -232,7 +233,7 @@ class ImageNavGenerator(SearchGenerator):
 
 
 class PointNavGenerator(EpisodeGenerator):
-    """PointNav: a point on the same floor that is not simply straight ahead."""
+    """PointNav: a point that is not simply straight ahead; in generator 1 always on the same floor."""
 
     def __init__(self, sites: Sequence[Site], order: GenerationRequest, quota: Quota) -> None:
         self._sites = sites
@@ -241,7 +242,7 @@ class PointNavGenerator(EpisodeGenerator):
         site = self._sites[case.number % len(self._sites)]
         start = site.random_start(case.draw.fork("start"))
         point = site.random_place(case.draw.fork("goal"))
-        if abs(point[1] - start.position[1]) > SAME_FLOOR or not _is_worth_walking(site, start, point, case.draw):
+        if not _may_be_goal(site, start, point, case.draw) or not _is_worth_walking(site, start, point, case.draw):
             return None
         goals = (Goal(position=point),)
         leg = walk_to_goal(site, start, goals)
@@ -252,6 +253,14 @@ class PointNavGenerator(EpisodeGenerator):
             public=PublicEpisode(episode_id=case.episode_id),
             private=make_private_half(site, start.pose, [leg], goals=goals, info=info),
         )
+
+
+def _may_be_goal(site: Site, start: AgentStart, point: Vec3, draw: RandomStream) -> bool:
+    """A point on a floor, not somewhere on the stairs; later generators lead to other floors, too."""
+    if draw.generator == FIRST_GENERATOR or abs(point[1] - start.position[1]) <= SAME_FLOOR:
+        return abs(point[1] - start.position[1]) <= SAME_FLOOR
+    region = site.around.region_at(point)
+    return region is not None and abs(point[1] - region.lower[1]) <= ON_FLOOR
 
 
 def walk_to_goal(site: Site, start: AgentStart, goals: tuple[Goal, ...]) -> ExpertLeg | None:

@@ -20,6 +20,8 @@ from nav_eval.scene.navigation import Ground
 from nav_eval.simulator.expert import Expert
 from nav_eval.simulator.motion import AgentState, Body, to_quaternion, turn_direction
 from nav_eval.simulator.scene_manager import NavigableScene
+from nav_eval_worlds.episodes.footprint import measure_footprint_distance
+from nav_eval_worlds.episodes.room_graph import RoomGraph
 from nav_eval_worlds.episodes.visibility import SceneVisibility
 from nav_eval_worlds.instructions.descriptions import Describer
 from nav_eval_worlds.randomness import RandomStream
@@ -95,13 +97,6 @@ def spread_out(seen: Sequence[NearbyPlace]) -> tuple[Vec3, ...]:
     return tuple(kept)
 
 
-def measure_footprint_distance(thing: SceneObject, x: float, z: float) -> float:
-    """Horizontal metres from a point to the thing's footprint."""
-    x = max(0.0, abs(x - thing.center[0]) - thing.size[0] / 2)
-    z = max(0.0, abs(z - thing.center[2]) - thing.size[2] / 2)
-    return math.sqrt(x * x + z * z)
-
-
 #: the expert stops well inside the success distance, as the oracle does
 MARGIN = 0.75
 LATTICE = 0.125  #: metres between places that are considered beside a thing
@@ -146,6 +141,10 @@ class SceneContext:
     @cached_property
     def regions(self) -> dict[str, Region]:
         return {region.region_id: region for region in self.semantics.regions}
+
+    @cached_property
+    def rooms(self) -> RoomGraph:
+        return RoomGraph(self.semantics, self.ground)
 
     @cached_property
     def lattice(self) -> PlaceLattice:

@@ -7,12 +7,13 @@ are mentioned, on the side they are really on.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from nav_eval.dataset.episode import Episode, PublicEpisode
+from nav_eval.generator_version import FIRST_GENERATOR
 from nav_eval.records.geometry import Vec3, get_yaw
-from nav_eval.scene.model import Region, SceneObject
+from nav_eval.scene.model import SceneObject
 from nav_eval_worlds.episodes.balance import Quota
 from nav_eval_worlds.episodes.base import (
     EpisodeAttempt,
@@ -24,42 +25,28 @@ from nav_eval_worlds.episodes.base import (
     make_private_half,
     walk_leg,
 )
+from nav_eval_worlds.episodes.footprint import measure_footprint_distance
+from nav_eval_worlds.episodes.routes import write_route
 from nav_eval_worlds.episodes.site import (
     AHEAD,
     ROUND,
     AgentStart,
     Site,
     compute_heading,
-    measure_footprint_distance,
     name_side,
     sample_path,
     wrap_degrees,
 )
+from nav_eval_worlds.episodes.way import SPACING, WINDOW, Stretch, Way
 from nav_eval_worlds.instructions.templates import ROUTES, Phrases
 from nav_eval_worlds.instructions.words import get_noun, is_landmark, join_words, to_instruction, to_sentence
 
-SPACING = 0.1  #: metres between samples of the path
-WINDOW = 10  #: samples over which a direction is measured
-GRAZED = 0.7  #: metres; rooms that the way only grazes are not worth a word
 PASSED = 1.5  #: metres to a thing that one passes
 SHARP = 55.0  #: degrees of a bend that is worth a word
 LONG = 3.0  #: metres in one room after which something should be said
-STAIRS = 1.0  #: metres of height
+STAIRS, ON_FLOOR = 1.0, 0.3  #: metres of height
 DOOR = 0.9  #: metres from a door to where the way goes through it
 OPENINGS = {"door": "door", "doorway": "doorway"}
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """A part of the way in one room."""
-
-    region: Region
-    first: int
-    last: int  #: samples, both included
-
-    @property
-    def metres(self) -> float:
-        return (self.last - self.first) * SPACING
 
 
 class Remark(NamedTuple):
@@ -72,24 +59,23 @@ class Remark(NamedTuple):
 class Route:
     """One way through a house."""
 
-    def __init__(self, site: Site, points: Sequence[Vec3], target: EpisodeTarget) -> None:
+    def __init__(self, site: Site, way: Way, target: EpisodeTarget) -> None:
         self._site = site
-        self._points = points
+        self._way = way
         self._target = target
-        self.stretches = _find_stretches(site, points)
 
     def instruction(self, facing: float, phrases: Phrases) -> str:
         """The whole way in words, for somebody who faces this direction (degrees left of −Z)."""
         clauses = [self._describe_beginning(facing, phrases)]
-        for number, stretch in enumerate(self.stretches):
+        for number, stretch in enumerate(self._way.stretches):
             if number:
-                clauses += self._describe_entering(self.stretches[number - 1], stretch, phrases, first=number == 1)
+                clauses += self._describe_entering(self._way.stretches[number - 1], stretch, phrases, first=number == 1)
             clauses += [remark.words for remark in sorted(self._collect_remarks(stretch, phrases))]
         stop = phrases.say("stop", thing=self._target.reference.short)
         return " ".join([*_join_clauses(clauses), to_sentence(stop)])
 
     def _describe_beginning(self, facing: float, phrases: Phrases) -> str:
-        turn = wrap_degrees(self._compute_heading(0, WINDOW) - facing)
+        turn = wrap_degrees(self._way.compute_heading(0, WINDOW) - facing)
         if abs(turn) <= AHEAD:
             return phrases.say("ahead")
         return phrases.say("around") if abs(turn) >= ROUND else phrases.say("turn", side=name_side(turn))
@@ -98,31 +84,31 @@ class Route:
         """From one room into the next."""
         if first:
             yield phrases.say("leave", room=before.region.category)
-        turn = self._measure_turn(after.first)
-        opening = self._find_opening(self._points[after.first])
+        turn = self._way.measure_turn(after.first)
+        opening = self._find_opening(self._way.points[after.first])
         key = ("through" if opening else "into") + ("" if abs(turn) <= AHEAD else "_side")
         same = after.region.category == before.region.category
         room = f"next {after.region.category}" if same else after.region.category
         yield phrases.say(key, room=room, side=name_side(turn), opening=opening or "")
 
     def _collect_remarks(self, stretch: Stretch, phrases: Phrases) -> list[Remark]:
-        rise = self._points[stretch.last][1] - self._points[stretch.first][1]
+        rise = self._way.points[stretch.last][1] - self._way.points[stretch.first][1]
         if abs(rise) > STAIRS:
             return [Remark(stretch.first, phrases.say("up" if rise > 0 else "down"))]
         if stretch.metres < LONG:
             return []
         found = [*self._describe_bend(stretch, phrases), *self._describe_passing(stretch, phrases)]
         if not found and "hall" in stretch.region.category:
-            key = "along" if stretch is self.stretches[0] else "along_it"
+            key = "along" if stretch is self._way.stretches[0] else "along_it"
             found = [Remark(stretch.first, phrases.say(key, room=stretch.region.category))]
         return found
 
     def _describe_bend(self, stretch: Stretch, phrases: Phrases) -> Iterator[Remark]:
         """The sharpest turn well inside the stretch."""
         inner = range(stretch.first + 2 * WINDOW, stretch.last - 2 * WINDOW)
-        at = max(inner, key=lambda number: abs(self._measure_turn(number)), default=None)
-        if at is not None and abs(self._measure_turn(at)) >= SHARP:
-            yield Remark(at, phrases.say("bend", side=name_side(self._measure_turn(at))))
+        at = max(inner, key=lambda number: abs(self._way.measure_turn(number)), default=None)
+        if at is not None and abs(self._way.measure_turn(at)) >= SHARP:
+            yield Remark(at, phrases.say("bend", side=name_side(self._way.measure_turn(at))))
 
     def _describe_passing(self, stretch: Stretch, phrases: Phrases) -> Iterator[Remark]:
         """The thing that one comes closest to, plainly to one side."""
@@ -132,10 +118,10 @@ class Route:
         ]
         for _, at, thing in sorted(passed, key=lambda found: found[:2])[:1]:
             bearing = wrap_degrees(
-                compute_heading(self._points[at], thing.center) - self._compute_heading(at - 5, at + 5)
+                compute_heading(self._way.points[at], thing.center) - self._way.compute_heading(at - 5, at + 5)
             )
             reference = self._site.around.describer.describe(thing)
-            if reference is not None and self._site.sees(self._points[at], thing):
+            if reference is not None and self._site.sees(self._way.points[at], thing):
                 yield Remark(at, phrases.say("past", thing=reference.short, side=name_side(bearing)))
 
     def _list_landmarks(self, stretch: Stretch) -> Iterator[SceneObject]:
@@ -151,11 +137,13 @@ class Route:
     def _find_closest(self, thing: SceneObject, samples: range) -> tuple[float, int, SceneObject] | None:
         """Where one is beside the thing: near it, and it is neither ahead nor behind."""
         beside = [
-            (measure_footprint_distance(thing, self._points[at][0], self._points[at][2]), at, thing)
+            (measure_footprint_distance(thing, self._way.points[at][0], self._way.points[at][2]), at, thing)
             for at in samples
             if 50
             <= abs(
-                wrap_degrees(compute_heading(self._points[at], thing.center) - self._compute_heading(at - 5, at + 5))
+                wrap_degrees(
+                    compute_heading(self._way.points[at], thing.center) - self._way.compute_heading(at - 5, at + 5)
+                )
             )
             <= 130
         ]
@@ -172,35 +160,11 @@ class Route:
         metres, name = min(near, default=(DOOR, ""))
         return name if metres < DOOR else None
 
-    def _measure_turn(self, at: int) -> float:
-        """Degrees to the left around a sample."""
-        return wrap_degrees(self._compute_heading(at + 2, at + WINDOW) - self._compute_heading(at - WINDOW, at - 2))
 
-    def _compute_heading(self, first: int, last: int) -> float:
-        top = len(self._points) - 1
-        a, b = min(max(first, 0), top - 1), min(max(last, 1), top)
-        return compute_heading(self._points[a], self._points[max(b, a + 1)])
-
-
-def _find_stretches(site: Site, points: Sequence[Vec3]) -> list[Stretch]:
-    """The rooms along the way, those that it only grazes left out."""
-    found: list[Stretch] = []
-    for number, point in enumerate(points):
-        region = site.around.region_at(point) or (found[-1].region if found else None)
-        if region is None:
-            continue
-        if found and found[-1].region is region:
-            found[-1] = Stretch(region, found[-1].first, number)
-        else:
-            found.append(Stretch(region, number, number))
-    kept: list[Stretch] = []
-    for place, stretch in enumerate(found):
-        is_end = place in (0, len(found) - 1)
-        if kept and kept[-1].region is stretch.region:
-            kept[-1] = Stretch(stretch.region, kept[-1].first, stretch.last)
-        elif is_end or stretch.metres >= GRAZED:
-            kept.append(stretch)
-    return kept
+def _is_on_stairs(site: Site, position: Vec3) -> bool:
+    """Nobody says where on the stairs one stands."""
+    region = site.around.region_at(position)
+    return region is None or abs(position[1] - region.lower[1]) > ON_FLOOR
 
 
 def _join_clauses(clauses: Sequence[str]) -> list[str]:
@@ -226,12 +190,15 @@ class VlnGenerator(EpisodeGenerator):
     def __init__(self, sites: Sequence[Site], order: GenerationRequest, quota: Quota) -> None:
         self._sites = sites
         self._quota = quota
+        self._language = order.language
         self._targets = [[t for t in find_targets(site) if t.reference.is_unique] for site in sites]
 
     def draw(self, case: EpisodeAttempt, *, strict: bool) -> Episode | None:
         robot = case.number % len(self._sites)
         site = self._sites[robot]
         start = site.random_start(case.draw.fork("start"))
+        if case.draw.generator != FIRST_GENERATOR and _is_on_stairs(site, start.position):
+            return None
         options = self._options(robot, start, shortest=SHORTEST if strict else SHORT)
         room = site.around.room_at(start.position)
         ranked = self._quota.rank(options, coming_from=room, draw=case.draw.fork("target"))
@@ -263,18 +230,25 @@ class VlnGenerator(EpisodeGenerator):
         )
         if leg is None:
             return None
-        route = Route(site, sample_path(leg.corners, spacing=SPACING), target)
-        if len(route.stretches) < 2:
+        way = Way(site, sample_path(leg.corners, spacing=SPACING))
+        if len(way.stretches) < 2:
             return None
-        phrases = Phrases(ROUTES, case.draw.fork("words"))
-        text = route.instruction(math.degrees(get_yaw(start.pose.rotation)), phrases)
-        info = {
+        info: dict[str, Any] = {
             "target": target.category,
-            "rooms": [stretch.region.category for stretch in route.stretches],
+            "rooms": [stretch.region.category for stretch in way.stretches],
             "goal_in_sight": site.sees(start.position, target.thing),
         }
+        facing = math.degrees(get_yaw(start.pose.rotation))
+        if case.draw.generator == FIRST_GENERATOR:
+            text = Route(site, way, target).instruction(facing, Phrases(ROUTES, case.draw.fork("words")))
+        else:
+            route = write_route(site, way, target, facing=facing, language=self._language, draw=case.draw.fork("words"))
+            if route is None:
+                return None
+            text = route.text
+            info |= {"style": route.style, "statements": [spoken.record() for spoken in route.spoken]}
         leg = replace(leg, corners=tuple(sample_path(leg.corners, spacing=WAY_POINTS)))
         return Episode(
-            public=PublicEpisode(episode_id=case.episode_id, instruction=to_instruction(text)),
+            public=PublicEpisode(episode_id=case.episode_id, instruction=to_instruction(text, language=self._language)),
             private=make_private_half(site, start.pose, [leg], goals=(goal,), info=info),
         )

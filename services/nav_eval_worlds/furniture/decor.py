@@ -1,10 +1,5 @@
 """Plants, pictures, rugs and what else makes a room look lived in."""
 
-from dataclasses import replace
-
-import numpy as np
-
-from nav_eval.records.geometry import Vec3
 from nav_eval_worlds.furniture.piece import (
     BODY,
     Piece,
@@ -31,6 +26,7 @@ from nav_eval_worlds.shapes import (
     make_picture,
     make_quad,
     make_rod,
+    make_round_picture,
     make_rounded_box,
 )
 
@@ -117,7 +113,7 @@ def make_photo(draw: RandomStream) -> Piece:
 def make_clock(draw: RandomStream) -> Piece:
     radius = draw.between(0.13, 0.2)
     rim = make_cylinder(radius, 0.04, sides=24).tilt(90).translate((0, radius, -0.02))
-    made = make_parts(BODY, rim) + make_parts("dial", _make_dial(radius * 0.92, (0, radius, 0.0212)))
+    made = make_parts(BODY, rim) + make_parts("dial", make_round_picture(radius * 0.92, (0, radius, 0.0212)))
     finishes = make_finishes(draw, body=("wood", "plastic", "metal"), dial="dial")
     return make_piece("clock", made, finishes, rule=PlacementRule.ON_WALL)
 
@@ -307,10 +303,3 @@ def _make_bush(draw: RandomStream, base: float, height: float) -> list[SolidPart
             BODY, make_ellipsoid((size, size * 0.9, size), (x, base + height * (0.35 + 0.1 * n), z), sides=8, rings=5)
         )
     return made
-
-
-def _make_dial(radius: float, at: Vec3) -> SolidMesh:
-    """A round picture towards +z."""
-    disc = make_lathe([(radius, 0), (0, 0)], sides=24).tilt(90)
-    uvs = np.column_stack([0.5 + disc.positions[:, 0] / (2 * radius), 0.5 - disc.positions[:, 1] / (2 * radius)])
-    return replace(disc, uvs=uvs, fit=True).translate(at)

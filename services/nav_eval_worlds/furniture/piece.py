@@ -8,9 +8,11 @@ would name.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import wraps
 
 import numpy as np
 
+from nav_eval.generator_version import FIRST_GENERATOR
 from nav_eval.records.geometry import Vec3
 from nav_eval_worlds.materials import Finish
 from nav_eval_worlds.randomness import RandomStream
@@ -63,18 +65,45 @@ class Piece:
     clearance: float = 0.0  #: metres that stay free in front
     name: str | None = None  #: a more exact word than the category
     glows: Vec3 | None = None  #: where its light comes from, if it is a lamp
+    licence: str = ""  #: of a model that somebody brought along
+    source: str = ""  #: where that model is from
 
 
 PieceMaker = Callable[[RandomStream], Piece]
 CATALOGUE: dict[str, PieceMaker] = {}
+SHAPES: dict[str, list[PieceMaker]] = {}  #: all makers of what the catalogue calls one piece, the first one first
 
 
 def register_maker(name: str) -> Callable[[PieceMaker], PieceMaker]:
     """Decorator: add a piece to the catalogue. Random streams are named after it, so its name never changes."""
 
     def add(maker: PieceMaker) -> PieceMaker:
-        CATALOGUE[name] = maker
-        return maker
+        shapes = SHAPES.setdefault(name, [])
+        shapes.insert(0, maker)
+
+        @wraps(maker)
+        def make(draw: RandomStream) -> Piece:
+            if draw.generator == FIRST_GENERATOR:
+                return maker(draw)
+            return _use_model(settle_piece(draw.fork("shape").choice(shapes)(draw)), draw.fork("model"))
+
+        CATALOGUE[name] = make
+        return make
+
+    return add
+
+
+def register_shape(name: str, shape: str) -> Callable[[PieceMaker], PieceMaker]:
+    """Decorator: add another shape of a piece, which houses of later generators draw from."""
+
+    def add(maker: PieceMaker) -> PieceMaker:
+        @wraps(maker)
+        def make(draw: RandomStream) -> Piece:
+            return settle_piece(maker(draw))
+
+        SHAPES.setdefault(name, []).append(make)
+        CATALOGUE[f"{name}/{shape}"] = make
+        return make
 
     return add
 
@@ -113,6 +142,30 @@ def make_piece(
     )
 
 
+def _use_model(piece: Piece, draw: RandomStream) -> Piece:
+    """A model of the house's own assets instead, if one fits there."""
+    fitting = [model for model in draw.style.models.get(piece.category, ()) if model.can_replace(piece)]
+    return draw.choice(fitting).replace_piece(piece) if fitting else piece
+
+
+_HANGING = (PlacementRule.ON_WALL, PlacementRule.CEILING)
+
+
+def settle_piece(piece: Piece) -> Piece:
+    """The piece with its lowest point at 0, so that it neither floats nor sinks in; what hangs stays as it is."""
+    low = round(min(float(part.mesh.bounds[0][1]) for part in piece.parts), 6)
+    if low == 0 or piece.rule in _HANGING:
+        return piece
+    width, height, depth = piece.size
+    return replace(
+        piece,
+        parts=tuple(replace(part, mesh=part.mesh.translate((0.0, -low, 0.0))) for part in piece.parts),
+        size=(width, round(height - low, 4), depth),
+        surfaces=tuple(replace(surface, y=surface.y - low) for surface in piece.surfaces),
+        glows=None if piece.glows is None else (piece.glows[0], piece.glows[1] - low, piece.glows[2]),
+    )
+
+
 def make_parts(slot: str, *meshes: SolidMesh) -> list[SolidPart]:
     return [SolidPart(slot, mesh) for mesh in meshes]
 
@@ -147,6 +200,13 @@ def make_splayed_legs(width: float, depth: float, height: float, radius: float) 
         for sx in (-1, 1)
         for sz in (-1, 1)
     ]
+
+
+def make_box_frame(at: Vec3, size: tuple[float, float], *, bar: float, thick: float) -> list[SolidMesh]:
+    """Four bars around an upright field; `at` is the middle of its lower edge."""
+    (x, y, z), (width, height) = at, size
+    sides = [make_box((bar, height, thick), (x + side * (width - bar) / 2, y, z)) for side in (-1, 1)]
+    return sides + [make_box((width - 2 * bar, bar, thick), (x, level, z)) for level in (y, y + height - bar)]
 
 
 def _shift_surface(surface: SupportSurface, by: Vec3) -> SupportSurface:

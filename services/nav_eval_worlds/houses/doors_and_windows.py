@@ -4,14 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 
+from nav_eval.generator_version import FIRST_GENERATOR
 from nav_eval_worlds.furniture.piece import BODY, SolidPart, make_parts
 from nav_eval_worlds.houses.plan.geometry import Edge, Rect
 from nav_eval_worlds.houses.plan.model import WALL, FloorPlan, Opening, OpeningKind, Room
 from nav_eval_worlds.houses.plan.openings import find_wall, get_leaf_rect
 from nav_eval_worlds.houses.shell import LINING, OUTER, Fixture, RoomStyle, make_block
-from nav_eval_worlds.materials import make_finish
+from nav_eval_worlds.materials import Finish, make_finish
 from nav_eval_worlds.randomness import RandomStream
 from nav_eval_worlds.shapes import SolidMesh, make_quad
+from nav_eval_worlds.textures.outlooks import get_outlook
 
 CASING = (60, 14)  #: width and thickness of the boards around a door
 BAR = 55  #: width of window bars
@@ -176,9 +178,16 @@ def _make_window(opening: Opening, room: Room, style: RoomStyle, base: int, draw
     finishes = {
         BODY: style.trim,
         "glass": make_finish("glass", draw.fork("glass")),
-        "view": make_finish("view", draw.fork("view")),
+        "view": _make_outlook(draw.fork("view")),
     }
     return Fixture(category="window", room=room.room_id, parts=tuple(made), finishes=finishes)
+
+
+def _make_outlook(draw: RandomStream) -> Finish:
+    """What all windows of the house show."""
+    if draw.generator == FIRST_GENERATOR:
+        return make_finish("view", draw)
+    return make_finish("outlook", draw, patterns=(get_outlook(draw.style.place, draw.style.time),))
 
 
 def _make_pane(wall: Edge, opening: Opening, *, depth: int, base: int) -> SolidMesh:

@@ -7,16 +7,19 @@ change, and the words that describe them. It works on any scene whose materials 
 written to a file and read again.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nav_eval.generator_version import FIRST_GENERATOR, GeneratorVersion, check_generator
 from nav_eval.records.geometry import Vec3
 from nav_eval.scene.model import Light, Material, Region, Scene, SceneObject, SceneReport, Semantics
 from nav_eval_worlds.furniture.piece import BODY, SolidPart
-from nav_eval_worlds.houses.lighting import bake_colors, draw_lights
+from nav_eval_worlds.houses.baked_light import TIMES_OF_DAY, bake_house_light, draw_daylight
+from nav_eval_worlds.houses.lighting import draw_lights
 from nav_eval_worlds.houses.placement import PlacedPiece
 from nav_eval_worlds.houses.plan.model import FloorPlan, Room
 from nav_eval_worlds.houses.shell import Fixture
@@ -51,8 +54,15 @@ FURNITURE = (
     "washing machine", "workbench",
 )  # fmt: skip
 
+#: what only buildings other than homes have, since the second generator
+PUBLIC_FURNITURE = (
+    "clothes rack", "counter", "display case", "examination table", "fire extinguisher", "meeting table", "printer",
+    "reception desk", "trolley", "vending machine", "water cooler", "whiteboard",
+)  # fmt: skip
+
 CATEGORIES: tuple[str, ...] = ("", *sorted((*BUILDING, *FURNITURE)))
-CATEGORY_IDS = {name: number for number, name in enumerate(CATEGORIES)}
+LATER_CATEGORIES: tuple[str, ...] = (*CATEGORIES, *PUBLIC_FURNITURE)  #: an id still means the same in every house
+CATEGORY_IDS = {name: number for number, name in enumerate(LATER_CATEGORIES)}
 
 
 #: what a painting shows, in words
@@ -78,12 +88,14 @@ class HouseObject:
     finishes: Mapping[str, Finish]
     name: str | None
     on: str | None
+    licence: str = ""
+    source: str = ""
 
 
 def assemble_scene(
     plan: FloorPlan, fixtures: Sequence[Fixture], furniture: Sequence[PlacedPiece], draw: RandomStream
 ) -> Scene:
-    """One flat triangle list; object ids count from 1, fixtures first."""
+    """One flat triangle list, not lit yet; object ids count from 1, fixtures first."""
     things = [HouseObject(f.category, f.room, f.parts, f.finishes, f.name, None) for f in fixtures]
     things += [_make_object(placed, furniture) for placed in furniture]
     palette = Palette()
@@ -95,9 +107,27 @@ def assemble_scene(
             meshes.append(part.mesh if part.mesh.fit else replace(part.mesh, uvs=part.mesh.uvs + shift))
             material = palette.material(thing.category, part.slot, thing.finishes[part.slot])
             owners.append((material, number, CATEGORY_IDS[thing.category]))
-    lights = draw_lights(_find_lamps(furniture), draw.fork("lights"))
-    scene = _make_scene(meshes, owners, palette, make_semantics(plan, things), lights)
-    return replace(scene, colors=bake_colors(scene))
+    lights = _draw_house_lights(things, furniture, draw.fork("lights"))
+    return _make_scene(meshes, owners, palette, make_semantics(plan, things, draw.generator), lights)
+
+
+def _draw_house_lights(
+    things: Sequence[HouseObject], furniture: Sequence[PlacedPiece], draw: RandomStream
+) -> tuple[Light, ...]:
+    if draw.generator == FIRST_GENERATOR:
+        return draw_lights(_find_lamps(furniture), draw)
+    return draw_daylight(_find_room_lamps(things, furniture), TIMES_OF_DAY[draw.style.time], draw)
+
+
+def _find_room_lamps(things: Sequence[HouseObject], furniture: Sequence[PlacedPiece]) -> list[tuple[Vec3, bool, float]]:
+    """Lamps under the ceiling, whether daylight comes into their rooms, and how strong each of several is."""
+    light = {thing.room for thing in things if thing.category == "window"}
+    hung = [placed for placed in furniture if placed.piece.category == "ceiling lamp"]
+    counts = Counter(placed.room for placed in hung)
+    return [
+        (place, placed.room in light, 1.0 if counts[placed.room] < 2 else 0.75)
+        for placed, place in zip(hung, _find_lamps(hung), strict=True)
+    ]
 
 
 def get_world_parts(placed: PlacedPiece) -> list[SolidPart]:
@@ -107,18 +137,22 @@ def get_world_parts(placed: PlacedPiece) -> list[SolidPart]:
     ]
 
 
-def make_semantics(plan: FloorPlan, things: Sequence[HouseObject]) -> Semantics:
+def make_semantics(plan: FloorPlan, things: Sequence[HouseObject], generator: GeneratorVersion) -> Semantics:
     return Semantics(
         objects=tuple(_make_scene_object(number, thing) for number, thing in enumerate(things, start=1)),
         regions=tuple(_make_region(plan, room) for room in plan.rooms),
-        categories=CATEGORIES,
+        categories=CATEGORIES if generator == FIRST_GENERATOR else LATER_CATEGORIES,
+        generator=generator,
     )
 
 
 def _make_object(placed: PlacedPiece, furniture: Sequence[PlacedPiece]) -> HouseObject:
     piece = placed.piece
     on = None if placed.on is None else furniture[placed.on].piece.category
-    return HouseObject(piece.category, placed.room, get_world_parts(placed), piece.finishes, piece.name, on)
+    parts = get_world_parts(placed)
+    return HouseObject(
+        piece.category, placed.room, parts, piece.finishes, piece.name, on, licence=piece.licence, source=piece.source
+    )
 
 
 def _make_scene(
@@ -170,6 +204,10 @@ def _describe_attributes(thing: HouseObject, longest: float) -> dict[str, str]:
     found = {"colour": body.colour, "material": body.material, "size": size}
     if thing.on:
         found["on"] = thing.on
+    if thing.licence:
+        found["licence"] = thing.licence
+    if thing.source:
+        found["source"] = thing.source
     art = thing.finishes.get("art")
     if art:
         found["shows"] = SUBJECTS[art.pattern]
@@ -217,14 +255,30 @@ def restyle(
     split: str = "seen",
 ) -> Scene:
     """Another look for everything but the objects to `keep`; the same arguments give the same scene."""
-    draw = RandomStream(seed, "restyle", split=check_split(split))
+    generator = check_generator(scene.semantics.generator)
+    draw = RandomStream(seed, "restyle", split=check_split(split), generator=generator)
     if surfaces:
         scene = _restyle_surfaces(scene, draw.fork("surfaces"), sorted(set(keep)))
     if lights:
-        lamps = [light.position for light in scene.lights if light.kind == "point"]
-        scene = replace(scene, lights=draw_lights(lamps, draw.fork("lights")))
-        scene = replace(scene, colors=bake_colors(scene))
+        scene = replace(scene, lights=_draw_other_lights(scene.lights, draw.fork("lights")))
+        scene = replace(scene, colors=bake_house_light(scene))
     return scene
+
+
+def _draw_other_lights(lights: Sequence[Light], draw: RandomStream) -> tuple[Light, ...]:
+    """Other lights in the same places. Later generators keep the time of day, which the windows show."""
+    if draw.generator == FIRST_GENERATOR:
+        return draw_lights([light.position for light in lights if light.kind == "point"], draw)
+    strength, warm = draw.between(0.8, 1.2), draw.between(0.2, 1.0)
+    tint = (1.0, round(0.93 - 0.1 * warm, 3), round(0.84 - 0.24 * warm, 3))
+    return tuple(
+        replace(
+            light,
+            intensity=round(light.intensity * strength, 4),
+            color=tint if light.kind == "point" else light.color,
+        )
+        for light in lights
+    )
 
 
 def _restyle_surfaces(scene: Scene, draw: RandomStream, keep: list[int]) -> Scene:
@@ -250,7 +304,7 @@ def _restyle_surfaces(scene: Scene, draw: RandomStream, keep: list[int]) -> Scen
 def _draw_finish(material: Material, draw: RandomStream) -> Finish | None:
     """Surfaces that looked the same still do; None for what is not ours."""
     kind = get_finish_kind(material)
-    if not kind:
+    if not kind or kind == "outlook":
         return None
     return make_finish(kind, draw.fork(kind, repr(material.base_color), str(material.texture)))
 

@@ -1,7 +1,8 @@
 """Houses as files: a GLB, its annotation, and a manifest.
 
-The generator's version is a digest of its own source: two manifests with equal versions and seeds describe
-equal houses, so an organiser can publish the version and keep the seeds of the test split secret.
+A manifest holds the digest of the generator's source: two manifests with equal digests and seeds describe
+equal houses, so an organiser can publish the digest and keep the seeds of the test split secret. Each house says which
+version of the generator made it.
 """
 
 import hashlib
@@ -13,6 +14,7 @@ import msgspec
 
 import nav_eval_worlds
 from nav_eval.errors import SceneError
+from nav_eval.generator_version import FIRST_GENERATOR, GeneratorVersion
 from nav_eval.scene.formats import compute_scene_digest, write_glb
 from nav_eval.scene.semantics import get_semantics_path, write_semantics
 from nav_eval_worlds.houses.generation import generate_house
@@ -33,11 +35,14 @@ class HouseEntry(msgspec.Struct, frozen=True, kw_only=True):
     split: str
     template: str
     detail: int
+    generator_version: int = FIRST_GENERATOR
     rooms: int
     area: float
     """Square metres."""
     objects: int
     triangles: int
+    licences: tuple[str, ...] = ()
+    """Of the models that somebody brought along."""
 
 
 class HouseManifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,7 +54,7 @@ class HouseManifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @cache
-def compute_generator_version() -> str:
+def compute_source_digest() -> str:
     """Changes whenever the same seed could give another house."""
     digest = hashlib.sha256()
     root = Path(nav_eval_worlds.__file__).parent
@@ -60,16 +65,26 @@ def compute_generator_version() -> str:
 
 
 def write_houses(
-    folder: Path, *, count: int, seed: int, split: str = "seen", template: str | None = None, detail: int = 0
+    folder: Path,
+    *,
+    count: int,
+    seed: int,
+    split: str = "seen",
+    template: str | None = None,
+    detail: int = 0,
+    generator: GeneratorVersion = FIRST_GENERATOR,
+    assets: Path | None = None,
 ) -> Iterator[HouseEntry]:
     """Write `count` houses with the seeds from `seed` on, then the manifest; yields each as it is done."""
     folder.mkdir(parents=True, exist_ok=True)
     entries = []
     for number in range(seed, seed + count):
-        house = generate_house(number, template=template, split=split, detail=detail)
+        house = generate_house(
+            number, template=template, split=split, detail=detail, generator=generator, assets=assets
+        )
         entries.append(write_house(house, folder, detail=detail))
         yield entries[-1]
-    manifest = HouseManifest(generator=compute_generator_version(), houses=tuple(_merge_entries(folder, entries)))
+    manifest = HouseManifest(generator=compute_source_digest(), houses=tuple(_merge_entries(folder, entries)))
     encoded = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
     (folder / MANIFEST).write_bytes(encoded + b"\n")
 
@@ -82,7 +97,8 @@ def write_house(house: GeneratedHouse, folder: Path, *, detail: int = 0) -> Hous
             f"The house of seed {house.seed} ({house.split}, {house.plan.template}) is not sound: {broken[0]}. "
             "Please report it, and use another seed meanwhile."
         )
-    path = folder / get_house_file(house.seed, house.split)
+    generator = house.scene.semantics.generator
+    path = folder / get_house_file(house.seed, house.split, generator=generator)
     write_glb(house.scene, path)
     write_semantics(house.scene.semantics, get_semantics_path(path))
     return HouseEntry(
@@ -92,16 +108,19 @@ def write_house(house: GeneratedHouse, folder: Path, *, detail: int = 0) -> Hous
         split=house.split,
         template=house.plan.template,
         detail=detail,
+        generator_version=generator,
         rooms=len(house.plan.rooms),
         area=round(house.plan.area, 1),
         objects=len(house.scene.semantics.objects),
         triangles=len(house.scene.triangles),
+        licences=tuple(sorted({placed.piece.licence for placed in house.furniture} - {""})),
     )
 
 
-def get_house_file(seed: int, split: str) -> str:
-    """The name of a house's file; seen and unseen houses of one seed are different houses."""
-    return f"house_{seed}.glb" if split == "seen" else f"house_{split}_{seed}.glb"
+def get_house_file(seed: int, split: str, *, generator: int = FIRST_GENERATOR) -> str:
+    """The name of a house's file; houses of one seed differ by split and by generator."""
+    made_by = "" if generator == FIRST_GENERATOR else f"g{generator}_"
+    return f"house_{made_by}{seed}.glb" if split == "seen" else f"house_{made_by}{split}_{seed}.glb"
 
 
 def read_manifest(folder: Path) -> HouseManifest | None:
@@ -119,6 +138,6 @@ def _merge_entries(folder: Path, entries: list[HouseEntry]) -> list[HouseEntry]:
     """With the houses that were there before, if the same generator made them."""
     known = read_manifest(folder)
     new = {entry.file: entry for entry in entries}
-    if known is not None and known.generator == compute_generator_version():
+    if known is not None and known.generator == compute_source_digest():
         new = {**{entry.file: entry for entry in known.houses if (folder / entry.file).exists()}, **new}
     return [new[name] for name in sorted(new)]

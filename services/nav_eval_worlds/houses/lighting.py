@@ -34,17 +34,28 @@ def draw_lights(lamps: Sequence[Vec3], draw: RandomStream) -> tuple[Light, ...]:
         kind="sun",
         color=(1.0, 0.97, 0.92),
         intensity=draw.between(0.5, 1.0),
-        direction=_normalize((around, -height, 0.6 if around > 0 else -0.6)),
+        direction=normalize_direction((around, -height, 0.6 if around > 0 else -0.6)),
+        baked=True,
     )
     points = [
-        Light(kind="point", color=colour, intensity=strength, position=_round_point(lamp), range=8.0) for lamp in lamps
+        Light(kind="point", color=colour, intensity=strength, position=round_point(lamp), range=8.0, baked=True)
+        for lamp in lamps
     ]
     return (sun, *points)
 
 
 def bake_colors(scene: Scene) -> NDArray[np.uint8]:
     """Vertex colours (V × 4) of the scene under its own lights."""
-    owner = _find_vertex_objects(scene)
+    light = compute_vertex_light(scene)
+    light[find_glowing(scene)] = 1.0
+    colors = np.full((len(light), 4), 255, np.uint8)
+    colors[:, :3] = np.round(np.clip(light, 0, 1) * 255)
+    return colors
+
+
+def compute_vertex_light(scene: Scene) -> Array:
+    """Light of every vertex (V × 3), however bright; it adds up over the lights."""
+    owner = find_vertex_objects(scene)
     objects = {item.object_id: item for item in scene.semantics.objects}
     light = np.full((len(scene.positions), 3), 1.0)
     rooms = {region.region_id: _make_room(region, scene) for region in scene.semantics.regions}
@@ -55,10 +66,7 @@ def bake_colors(scene: Scene) -> NDArray[np.uint8]:
         item = objects.get(int(owner[members[0]]))
         if item is not None and item.region in rooms:
             light[members] = _compute_light(rooms[item.region], item, scene.positions[members], scene.normals[members])
-    light[_find_glowing(scene)] = 1.0
-    colors = np.full((len(light), 4), 255, np.uint8)
-    colors[:, :3] = np.round(np.clip(light, 0, 1) * 255)
-    return colors
+    return light
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -173,13 +181,13 @@ def _is_inside(region: Region, point: Sequence[float]) -> bool:
     return inside
 
 
-def _find_vertex_objects(scene: Scene) -> NDArray[np.int64]:
+def find_vertex_objects(scene: Scene) -> NDArray[np.int64]:
     owner = np.zeros(len(scene.positions), np.int64)
     owner[scene.triangles] = scene.triangle_object.astype(np.int64)[:, None]
     return owner
 
 
-def _find_glowing(scene: Scene) -> NDArray[np.bool_]:
+def find_glowing(scene: Scene) -> NDArray[np.bool_]:
     """Vertices of lamps, screens and views, which show their own light."""
     kinds = [FINISH_KINDS.get(get_finish_kind(material)) for material in scene.materials]
     own = np.array([kind is not None and (kind.unlit or kind.glow > 0) for kind in kinds])
@@ -188,12 +196,12 @@ def _find_glowing(scene: Scene) -> NDArray[np.bool_]:
     return marked
 
 
-def _normalize(vector: Vec3) -> Vec3:
+def normalize_direction(vector: Vec3) -> Vec3:
     length = sum(value * value for value in vector) ** 0.5
     x, y, z = (round(value / length, 6) for value in vector)
     return x, y, z
 
 
-def _round_point(point: Vec3) -> Vec3:
+def round_point(point: Vec3) -> Vec3:
     x, y, z = (round(value, 4) for value in point)
     return x, y, z

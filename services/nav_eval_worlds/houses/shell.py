@@ -11,6 +11,7 @@ two flights have equal numbers of equal risers, so the last step ends exactly at
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from nav_eval_worlds.houses.plan.geometry import Edge, Rect, cut_cells, find_rem
 from nav_eval_worlds.houses.plan.model import (
     BATHROOM,
     BEDROOM,
+    BREAK,
     DINING,
     GARAGE,
     HALF_WALL,
@@ -27,7 +29,14 @@ from nav_eval_worlds.houses.plan.model import (
     KITCHEN,
     LAUNDRY,
     LIVING,
+    MEETING,
+    OPEN_OFFICE,
+    RESTROOM,
+    SALES,
     STAIR_EDGE,
+    STORAGE,
+    TREATMENT,
+    WAITING,
     WALL,
     FloorPlan,
     Opening,
@@ -75,9 +84,11 @@ _DRY = (LIVING, DINING, BEDROOM, HALLWAY)
 
 
 def _draw_floor_finish(room: Room, draw: RandomStream, planks: Finish) -> Finish:
-    if room.kind in (BATHROOM, KITCHEN, LAUNDRY):
+    if room.kind in (OPEN_OFFICE, MEETING):
+        return make_finish("carpet", draw)
+    if room.kind in (BATHROOM, KITCHEN, LAUNDRY, RESTROOM, SALES, TREATMENT, WAITING, BREAK):
         return make_finish("floor tiles", draw)
-    if room.kind == GARAGE:
+    if room.kind in (GARAGE, STORAGE):
         return make_finish("concrete", draw)
     if room.kind == HALLWAY:
         return planks if draw.chance(0.5) else make_finish("floor tiles", draw)
@@ -86,7 +97,7 @@ def _draw_floor_finish(room: Room, draw: RandomStream, planks: Finish) -> Finish
 
 
 def _draw_wall_finish(room: Room, draw: RandomStream) -> Finish:
-    if room.kind == BATHROOM:
+    if room.kind in (BATHROOM, RESTROOM):
         return make_finish("wall tiles", draw)
     if room.kind == GARAGE:
         return make_neutral_finish("paint", draw)
@@ -113,26 +124,36 @@ class Fixture:
     name: str | None = None
 
 
-FLOOR_CELL, WALL_CELL = 350, 700  #: the longest side of a cell, in millimetres
+class ShellCells(NamedTuple):
+    """The longest side of a cell, in millimetres."""
+
+    floor: int
+    ceiling: int
+    wall: int
+
+
+COARSE_CELLS = ShellCells(350, 350, 700)  #: enough for soft light
+FINE_CELLS = ShellCells(200, 400, 350)  #: for shadows with edges
 OVERLAP = 20  #: how far walls go beyond floor and ceiling
 OUTER = 140  #: from the centre line of an outer wall to its outer face
 LINING = 25  #: thickness of door frames inside the hole in the wall
 SKIRTING = (80, 14)  #: height and depth
 
 
-def make_room_shell(plan: FloorPlan, room: Room, style: RoomStyle) -> list[Fixture]:
+def make_room_shell(plan: FloorPlan, room: Room, style: RoomStyle, cells: ShellCells) -> list[Fixture]:
     """Floor, ceiling and walls of one room."""
     lower = plan.stairs is not None and room.room_id == plan.stairs.lower_room
     base = plan.floor_of(room)
-    floor = _make_level(room, base, _find_floor_holes(plan, room), up=True)
-    ceiling = _make_level(room, base + plan.ceiling, [plan.stairs.flight] if plan.stairs and lower else [], up=False)
+    floor = _make_level(room, base, _find_floor_holes(plan, room), cells.floor, up=True)
+    well = [plan.stairs.flight] if plan.stairs and lower else []
+    ceiling = _make_level(room, base + plan.ceiling, well, cells.ceiling, up=False)
     top = plan.storey_height - OVERLAP // 2 if lower else plan.ceiling + OVERLAP  # in the well, up to the walls above
     return [
         Fixture(category="floor", room=room.room_id, parts=(SolidPart(BODY, floor),), finishes={BODY: style.floor}),
         Fixture(
             category="ceiling", room=room.room_id, parts=(SolidPart(BODY, ceiling),), finishes={BODY: style.ceiling}
         ),
-        _make_walls(plan, room, style, top),
+        _make_walls(plan, room, style, top, cells.wall),
     ]
 
 
@@ -143,10 +164,10 @@ def _find_floor_holes(plan: FloorPlan, room: Room) -> list[Rect]:
     return [plan.stairs.solid if room.room_id == plan.stairs.lower_room else plan.stairs.flight]
 
 
-def _make_level(room: Room, height: int, holes: Sequence[Rect], *, up: bool) -> SolidMesh:
+def _make_level(room: Room, height: int, holes: Sequence[Rect], cell: int, *, up: bool) -> SolidMesh:
     """A horizontal surface over the whole outline."""
-    xs = _find_cuts([x for r in (*room.rects, *holes) for x in (r.x0, r.x1)], FLOOR_CELL)
-    zs = _find_cuts([z for r in (*room.rects, *holes) for z in (r.z0, r.z1)], FLOOR_CELL)
+    xs = _find_cuts([x for r in (*room.rects, *holes) for x in (r.x0, r.x1)], cell)
+    zs = _find_cuts([z for r in (*room.rects, *holes) for z in (r.z0, r.z1)], cell)
     grid = [Rect(xs[i], zs[j], xs[i + 1], zs[j + 1]) for i in range(len(xs) - 1) for j in range(len(zs) - 1)]
     inside = cut_cells(room.rects, holes)
     kept = [cell for cell in grid if any(part.encloses(cell) for part in inside)]
@@ -161,16 +182,16 @@ def _make_level(room: Room, height: int, holes: Sequence[Rect], *, up: bool) -> 
     return SolidMesh(positions, normals, positions[:, [0, 2]] / TEXTURE_SPAN, np.array(triangles))
 
 
-def _make_walls(plan: FloorPlan, room: Room, style: RoomStyle, top: int) -> Fixture:
+def _make_walls(plan: FloorPlan, room: Room, style: RoomStyle, top: int, cell: int) -> Fixture:
     openings = plan.openings_of(room)
-    heights = _find_cuts([-OVERLAP, top, *(y for o in openings for y in _get_hole_heights(o))], WALL_CELL)
+    heights = _find_cuts([-OVERLAP, top, *(y for o in openings for y in _get_hole_heights(o))], cell)
     base = plan.floor_of(room)
     made: list[SolidPart] = []
     accent = max(room.walls, key=lambda wall: (wall.length, wall.start)) if style.accent != style.wall else None
     for wall in room.walls:
         own = [opening for opening in openings if find_wall(opening, room) == wall]
         slot = "accent" if wall == accent else BODY
-        places = _find_cuts([0, wall.length, *(u for o in own for u in _get_hole_span(wall, o))], WALL_CELL)
+        places = _find_cuts([0, wall.length, *(u for o in own for u in _get_hole_span(wall, o))], cell)
         made.append(SolidPart(slot, _make_wall_face(wall, own, places, heights, base)))
         made.extend(make_parts("skirting", *_make_skirting(wall, own, base, _find_floor_holes(plan, room))))
         for opening in own:

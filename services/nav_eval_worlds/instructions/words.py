@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from nav_eval.dataset.episode import Instruction
+from nav_eval.generator_version import FIRST_GENERATOR, GeneratorVersion
 from nav_eval.scene.model import SceneObject
 
 #: parts of the building, and things that nobody is sent to
@@ -44,6 +45,34 @@ SOFT = frozenset(
         "laptop", "pillow", "teddy bear", "towel", "toy",
     }
 )  # fmt: skip
+
+_TABLES = frozenset({"coffee table", "dining table", "side table", "table"})
+_WORKTOPS = frozenset({"counter", "dining table", "kitchen counter", "kitchen island", "table"})
+_SHELVING = frozenset({"chest", "dresser", "shelf"})
+#: what people put where, the first line that names a thing
+PLACES: tuple[tuple[frozenset[str], frozenset[str]], ...] = (
+    (frozenset({"kettle", "pot", "toaster"}), _WORKTOPS),
+    (frozenset({"bottle", "bowl", "plate"}), _WORKTOPS | _TABLES),
+    (frozenset({"cup", "mug"}), _WORKTOPS | _TABLES | {"desk", "nightstand"}),
+    (frozenset({"jar"}), _WORKTOPS | {"shelf"}),
+    (frozenset({"candle", "vase"}), _TABLES | _SHELVING | {"console table", "nightstand", "piano"} - {"chest"}),
+    (frozenset({"book", "books"}), _TABLES | SEATS | {"desk", "nightstand", "shelf", "console table"} - {"chair"}),
+    (frozenset({"keyboard", "laptop"}), _TABLES | {"desk"}),
+    (
+        frozenset({"phone", "radio"}),
+        _TABLES | {"console table", "desk", "dresser", "kitchen island", "nightstand", "shelf"},
+    ),
+    (frozenset({"clothes", "folded clothes", "hat"}), _SHELVING | {"armchair", "bed", "bench", "chair", "ottoman"}),
+    (frozenset({"folded towels", "towel"}), _SHELVING | {"bed", "bench", "chair"}),
+    (frozenset({"cushion", "pillow"}), SEATS),
+    (frozenset({"ball", "doll", "teddy bear", "toy", "toy car"}), _SHELVING | SEATS | {"desk"} - {"chair"}),
+    (frozenset({"shoes", "soap"}), frozenset()),  # they stay where they are
+    (frozenset({"toolbox"}), frozenset({"bench", "shelf", "workbench"})),
+    (
+        frozenset({"backpack", "bag", "basket", "box", "storage box"}),
+        _SHELVING | SEATS | {"desk", "workbench", "console table"},
+    ),
+)
 
 #: places that a thing stands in front of or beside; good for finding the way
 LANDMARKS = SURFACES | {
@@ -104,6 +133,12 @@ def can_be_put_on(thing: SceneObject, surface: SceneObject) -> bool:
     return surface.category not in SEATS or bool({thing.category, get_noun(thing)} & SOFT)
 
 
+def is_plausible_place(thing: SceneObject, surface: SceneObject) -> bool:
+    """Whether people would keep it there: books on a desk, no toaster on the TV stand."""
+    known = [places for nouns, places in PLACES if {thing.category, get_noun(thing)} & nouns]
+    return surface.category in known[0] if known else can_be_put_on(thing, surface)
+
+
 def is_landmark(thing: SceneObject) -> bool:
     return thing.category in LANDMARKS and max(thing.size) >= 0.4
 
@@ -129,11 +164,12 @@ def to_plural(noun: str) -> str:
     return noun + "s"
 
 
-def get_article(noun: str) -> str:
-    """`a chair`, `an oven`; several things have none: `any books`."""
+def get_article(noun: str, *, generator: GeneratorVersion = FIRST_GENERATOR) -> str:
+    """`a chair`, `an oven`, and since the second generator `an umbrella`; several things have none: `any books`."""
     if is_plural(noun):
         return f"any {noun}"
-    return f"an {noun}" if noun[:1] in "aeio" else f"a {noun}"
+    vowels = ("a", "e", "i", "o") if generator == FIRST_GENERATOR else ("a", "e", "i", "o", "um", "un")
+    return f"an {noun}" if noun.startswith(vowels) and not noun.startswith("uni") else f"a {noun}"
 
 
 def join_words(parts: Iterable[str], *, word: str = "and") -> str:
@@ -148,10 +184,10 @@ def to_sentence(text: str) -> str:
     return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
-def to_instruction(text: str) -> Instruction:
-    """A text as an agent gets it."""
-    tokens = tuple(re.findall(r"[a-z0-9']+|[.,;:?!]", text.lower()))
-    return Instruction(text=text, tokens=tokens, language="en")
+def to_instruction(text: str, *, language: str = "en") -> Instruction:
+    """A text as an agent gets it; Chinese in single characters."""
+    tokens = tuple(re.findall(r"[a-z0-9']+|[.,;:?!，。；：？！]|[\u3400-\u9fff]", text.lower()))
+    return Instruction(text=text, tokens=tokens, language=language)
 
 
 def can_be_called(noun: str, thing: SceneObject) -> bool:
@@ -159,6 +195,11 @@ def can_be_called(noun: str, thing: SceneObject) -> bool:
     heard = {_to_singular(noun)}.union(*(group for group in _SAME if noun in group))
     known = {_to_singular(word) for word in (thing.category, get_noun(thing))}
     return any(word == own or own.endswith(word) for word in heard for own in known)
+
+
+def get_synonym(noun: str) -> str:
+    """The one of all nouns for the same thing that stands for them."""
+    return min(next((group for group in _SAME if noun in group), {noun}))
 
 
 def can_be_coloured(colour: str, thing: SceneObject) -> bool:

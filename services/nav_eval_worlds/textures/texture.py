@@ -8,12 +8,15 @@ from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nav_eval.records.geometry import Vec3
 from nav_eval.scene.model import Texture, Wrap
 from nav_eval_worlds.randomness import RandomStream
 from nav_eval_worlds.textures import pictures, surfaces
+from nav_eval_worlds.textures.outlooks import OUTLOOKS
 from nav_eval_worlds.textures.surfaces import Array
+from nav_eval_worlds.textures.texture_store import load_or_paint
 
 SURFACES: dict[str, Callable[[RandomStream], Array]] = {
     "grain": surfaces.paint_grain,
@@ -67,8 +70,9 @@ PICTURES: dict[str, Callable[[RandomStream], Array]] = {
     "view": pictures.paint_view,
 }
 
-PATTERNS = SURFACES | PICTURES
-ONCE = frozenset(PICTURES)
+PATTERNS = SURFACES | PICTURES | OUTLOOKS
+ONCE = frozenset(PICTURES) | frozenset(OUTLOOKS)
+_PANORAMAS = frozenset(("view", *OUTLOOKS))  #: which go on beside their edges
 
 _DECODED = np.array([v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in np.arange(256) / 255])
 
@@ -76,15 +80,19 @@ _DECODED = np.array([v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4
 @lru_cache(maxsize=512)
 def make_texture(pattern: str, variant: int) -> Texture:
     """The picture of a pattern."""
+    pixels = load_or_paint(pattern, variant, lambda: _paint(pattern, variant))
+    wrap = Wrap.CLAMP if pattern in ONCE - _PANORAMAS else Wrap.REPEAT
+    return Texture(pixels=pixels, wrap_u=wrap, wrap_v=wrap)
+
+
+def _paint(pattern: str, variant: int) -> NDArray[np.uint8]:
     draw = RandomStream(variant, "texture", pattern, split="unseen" if variant % 2 else "seen")
     values = PATTERNS[pattern](draw)
     if values.ndim == 2:
         values = np.repeat(values[..., None], 3, axis=-1)
     pixels = np.full((*values.shape[:2], 4), 255, np.uint8)
     pixels[..., :3] = (np.clip(values, 0, 1) * 255 + 0.5).astype(np.uint8)
-    pixels.setflags(write=False)
-    wrap = Wrap.CLAMP if pattern in ONCE and pattern != "view" else Wrap.REPEAT
-    return Texture(pixels=pixels, wrap_u=wrap, wrap_v=wrap)
+    return pixels
 
 
 @lru_cache(maxsize=512)

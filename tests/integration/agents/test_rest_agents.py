@@ -141,11 +141,11 @@ FAULTS: list[tuple[str, Speak, Cause, str]] = [
     ("no JSON", says(reply(b"{action: stop}")), Cause.PROTOCOL_ERROR, "no JSON"),
     ("nested", says(reply(b"[" * 100_000)), Cause.PROTOCOL_ERROR, "no JSON"),
     ("no msgpack", says(reply(b"\xc1\x00", kind="application/msgpack")), Cause.PROTOCOL_ERROR, "no msgpack"),
-    ("a list", says(reply(b'["stop"]')), Cause.PROTOCOL_ERROR, "must be an object"),
+    ("a list", says(reply(b'["stop"]')), Cause.PROTOCOL_ERROR, "Answer an object"),
     ("no action", says(reply(b'{"act": "stop"}')), Cause.PROTOCOL_ERROR, "no `action`, but act"),
     ("a number", says(reply(b'{"action": 3}')), Cause.PROTOCOL_ERROR, "Actions are names"),
     ("unknown", says(reply(b'{"action": "fly"}')), Cause.PROTOCOL_ERROR, "no action 'fly'"),
-    ("NaN", says(reply(b'{"action": "stop", "action_args": {"x": NaN}}')), Cause.PROTOCOL_ERROR, "no JSON"),
+    ("NaN", says(reply(b'{"action": "stop", "action_args": {"x": NaN}}')), Cause.PROTOCOL_ERROR, "NaN or Infinity"),
     ("text argument", says(reply(b'{"action": "stop", "action_args": {"x": "1"}}')), Cause.PROTOCOL_ERROR, "number"),
     ("true argument", says(reply(b'{"action": "stop", "action_args": {"x": true}}')), Cause.PROTOCOL_ERROR, "number"),
     (

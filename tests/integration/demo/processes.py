@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from nav_eval.child_process import make_nav_eval_command
-from support.load import Deadline
+from support.load import Deadline, measure_slowdown
 
 
 def until(condition: Callable[[], object], *, seconds: float = 30.0, what: str = "it") -> object:
@@ -41,7 +41,7 @@ def end(process: subprocess.Popen[bytes], number: int = signal.SIGTERM, *, secon
     if process.poll() is None:
         process.send_signal(number)
     try:
-        return process.wait(timeout=seconds)
+        return process.wait(timeout=seconds * measure_slowdown())
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

@@ -66,8 +66,13 @@ def changed(script: str) -> str:
     for said, done in SMALLER.items():
         script = script.replace(said, done)
     script = script.replace("grpc://localhost:8085", "agent_of_yours.py:Yours")
-    script = SERVE.sub(lambda match: SERVED.format(command=match["command"].strip()), script)
+    script = SERVE.sub(lambda match: SERVED.format(command=choose_port(match["command"].strip())), script)
     return MAKE.sub(lambda match: f"make --dry-run --directory {ROOT} {match['words'].strip()} >/dev/null ", script)
+
+
+def choose_port(command: str) -> str:
+    """A server of these tests takes a free port: other tests serve at the usual one meanwhile."""
+    return command if "--port" in command else f"{command} --port 0"
 
 
 def room_overrides(script: str, room: Path) -> dict[str, str]:

@@ -157,7 +157,8 @@ def test_wrong_settings_are_refused_before_anything_starts(settings, said, task_
         NavVectorEnv(task_benchmark("lh_vln"), **settings)
 
 
-def test_render_gives_a_picture_each(vector) -> None:
+def test_render_gives_a_picture_each(vector, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nav_eval.envs.vector.PATIENCE", 120.0)  # a busy machine takes its time
     env = vector(sensors=["rgb_front"], render_mode="rgb_array", num_envs=3)
     env.reset(options={"episode_ids": ["a", "b", "c"]})
     pictures = env.render()

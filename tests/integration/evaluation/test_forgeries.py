@@ -1,42 +1,27 @@
 """Runs that somebody has made better than they are: every forgery is found, and named where it stands."""
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from forged_runs import (
+    FORMER,
+    Run,
+    copy_run,
+    rebuild_report,
+    set_line,
+    set_manifest,
+    set_report,
+    set_shown_line,
+)
 
 from nav_eval.errors import RecordError
-from nav_eval.evaluation.aggregation import build_report
-from nav_eval.evaluation.report import encode_report
-from nav_eval.evaluation.run_folder import RunFolder, make_header
 from nav_eval.evaluation.verification import verify
 from nav_eval.records.scoring import UNSCORED
-from support.paths import TESTS
 
 pytestmark = pytest.mark.integration
-
-FORMER = TESTS / "data" / "run_0_1_0"
-Json = dict[str, Any]
-
-
-class Run:
-    """The files of a run, to be changed."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.manifest: Json = json.loads((folder / "run.json").read_text())
-        self.report: Json | None = json.loads((folder / "results.json").read_text())
-        self.lines: list[Json] = [json.loads(line) for line in (folder / "episodes.jsonl").read_text().splitlines()]
-
-    def write(self) -> None:
-        (self.folder / "run.json").write_text(json.dumps(self.manifest))
-        (self.folder / "episodes.jsonl").write_text("".join(json.dumps(line) + "\n" for line in self.lines))
-        (self.folder / "results.json").unlink()
-        if self.report is not None:
-            (self.folder / "results.json").write_text(json.dumps(self.report))
 
 
 @pytest.fixture(scope="module")
@@ -47,44 +32,6 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def in_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(FORMER)
-
-
-def copy_run(task: str, tmp_path: Path) -> Run:
-    return Run(shutil.copytree(FORMER / task, tmp_path / "run"))
-
-
-def set_report(*keys: str, to: Any) -> Callable[[Run], None]:
-    def forge(run: Run) -> None:
-        place = run.report
-        for key in keys[:-1]:
-            assert place is not None
-            place = place[key]
-        assert place is not None
-        assert keys[-1] not in place or place[keys[-1]] != to, "this changes nothing"
-        place[keys[-1]] = to
-
-    return forge
-
-
-def set_line(*keys: str | int, to: Any) -> Callable[[Run], None]:
-    def forge(run: Run) -> None:
-        place: Any = run.lines[1]
-        for key in keys[:-1]:
-            place = place[key]
-        place[keys[-1]] = to
-
-    return forge
-
-
-def set_shown_line(*keys: str, to: Any) -> Callable[[Run], None]:
-    def forge(run: Run) -> None:
-        assert run.report is not None
-        place = next(line for line in run.report["episodes"] if line["episode_id"] == "b")
-        for key in keys[:-1]:
-            place = place[key]
-        place[keys[-1]] = to
-
-    return forge
 
 
 def hide_behind_our_fault(run: Run) -> None:
@@ -165,16 +112,6 @@ def remove_report(run: Run) -> None:
     run.report = None
 
 
-def set_manifest(*keys: str, to: Any) -> Callable[[Run], None]:
-    def forge(run: Run) -> None:
-        place = run.manifest
-        for key in keys[:-1]:
-            place = place[key]
-        place[keys[-1]] = to
-
-    return forge
-
-
 FORGERIES: dict[str, tuple[Callable[[Run], None], str]] = {
     # results.json
     "a mean": (set_report("aggregated", "spl", "mean", to=0.5), "statistics of spl mean"),
@@ -248,18 +185,6 @@ def test_a_forgery_is_found(name: str, cache: Path, tmp_path: Path) -> None:
     assert said in report.summary()
     assert not report.summary().startswith("Verified")
     assert "replayed" not in report.summary()
-
-
-def rebuild_report(forge: Callable[[Run], None]) -> Callable[[Run], None]:
-    """A forger who knows how a report is made: it follows from the forged lines."""
-
-    def forge_all(run: Run) -> None:
-        forge(run)
-        run.write()
-        folder = RunFolder(run.folder)
-        run.report = json.loads(encode_report(build_report(folder.results(), header=make_header(folder.manifest()))))
-
-    return forge_all
 
 
 def never_begun(cause: str = "infrastructure", status: str = "failed", **said: Any) -> Callable[[Run], None]:
@@ -389,6 +314,31 @@ def test_a_forged_long_horizon_run_is_found(name: str, cache: Path, tmp_path: Pa
     forge(run)
     run.write()
     assert said in verify(run.folder, cache=cache).summary()
+
+
+@pytest.mark.parametrize(
+    ("file", "key", "lie"),
+    [
+        ("episodes.jsonl", "num_steps", "1000"),
+        ("results.json", "benchmark", '"World Cup"'),
+        ("run.json", "engine_version", '"9.9"'),
+    ],
+)
+def test_a_key_that_stands_twice_is_found(file: str, key: str, lie: str, cache: Path, tmp_path: Path) -> None:
+    """Other readers take the first of them, and show what nobody has checked."""
+    run = copy_run("vln", tmp_path)
+    path = run.folder / file
+    path.write_text(path.read_text().replace(f'"{key}"', f'"{key}": {lie}, "{key}"', 1))
+    report = verify(run.folder, cache=cache)
+    assert f"key {key} is there twice, should be there once" in report.summary()
+    assert report.summary().startswith("NOT verified: 1 difference. 4 of the run's 4 episodes")
+
+
+def test_a_line_that_stands_twice_is_no_further_episode(cache: Path, tmp_path: Path) -> None:
+    run = copy_run("vln", tmp_path)
+    repeat_a_line(run)
+    run.write()
+    assert "4 of the run's 4 episodes were played again" in verify(run.folder, cache=cache).summary()
 
 
 def test_what_cannot_be_proven_is_named(cache: Path, tmp_path: Path) -> None:

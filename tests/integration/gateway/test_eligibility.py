@@ -150,13 +150,61 @@ def test_who_proves_an_address_has_it(strict: Strict) -> None:
     assert strict.get(owner).email == f"{squatter}@example.org"
 
 
+def prove(strict: Strict, client: httpx.Client, email: str) -> httpx.Response:
+    client.post("/me/email", json={"email": email})
+    return client.post("/me/email/confirm", json={"secret": strict.read_secret()})
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("{}+1@example.org", "{}+2@example.org"),
+        ("{}@example.org", "{}@EXAMPLE.org."),
+        ("{}@gmail.com", "{}.@gmail.com"),
+    ],
+)
+def test_a_mailbox_proves_one_person(strict: Strict, first: str, second: str) -> None:
+    name, client = strict.person()
+    other, theirs = strict.person()
+    assert prove(strict, client, first.format(name)).status_code == 200
+    refused = prove(strict, theirs, second.format(name))
+    assert (refused.status_code, "same mailbox" in refused.json()["detail"]) == (409, True)
+    assert submit(theirs).status_code == 403
+    with strict.server.database.begin() as session:  # proved before there was this rule
+        user = accounts.get_user(session, other)
+        accounts.set_email(user, second.format(name))
+        user.verified_at = session.now()
+    refused = submit(theirs)
+    assert (refused.status_code, "submit with that one" in refused.json()["detail"]) == (403, True)
+    assert submit(client).status_code == 201
+    assert prove(strict, client, second.format(name) + "x").status_code == 200  # it is free then
+    assert submit(theirs).status_code == 201
+
+
+def test_everybody_in_the_team_must_be_eligible(strict: Strict) -> None:
+    name, client = strict.person()
+    assert prove(strict, client, f"{name}@example.org").status_code == 200
+    assert submit(client).status_code == 201
+    friend = f"f-{uuid4().hex[:10]}"
+    with strict.server.client(strict.server.user(friend)) as theirs:
+        team = client.get("/me").json()["teams"][0]["team_id"]
+        invitation = client.post(f"/teams/{team}/invitations", json={}).json()["secret"]
+        assert theirs.post("/invitations/accept", json={"secret": invitation}).status_code == 200
+        refused = submit(client)
+        assert (refused.status_code, friend in refused.json()["detail"]) == (403, True)
+        assert f"{friend}@" not in refused.json()["detail"]
+        assert prove(strict, theirs, f"{friend}@example.org").status_code == 200
+        assert submit(client).status_code == submit(theirs).status_code == 201
+
+
 def test_nobody_is_flooded_with_messages(strict: Strict) -> None:
     stranger = f"stranger-{uuid4().hex[:8]}@example.org"
     codes = []
     for _ in range(3):
         _, client = strict.person()
-        codes += [client.post("/me/email", json={"email": stranger}).status_code for _ in range(3)]
-    assert codes == [202] * addresses.LINKS_PER_ADDRESS + [429] * (9 - addresses.LINKS_PER_ADDRESS)
+        for tag in ("", "+1", "+2"):  # to the same person
+            codes.append(client.post("/me/email", json={"email": stranger.replace("@", f"{tag}@")}).status_code)
+    assert codes == [202] * addresses.LINKS_PER_MAILBOX + [429] * (9 - addresses.LINKS_PER_MAILBOX)
     _, client = strict.person()
     codes = [client.post("/me/email", json={"email": f"x{n}-{stranger}"}).status_code for n in range(7)]
     assert codes == [202] * addresses.LINKS_PER_USER + [429] * (7 - addresses.LINKS_PER_USER)
@@ -226,7 +274,7 @@ def test_a_mail_server_that_is_away_is_told(tmp_path: Any) -> None:
 @pytest.mark.parametrize(
     ("language", "doubt", "letter"),
     [
-        ("en", "Before you submit to The Cup", "follow this link"),
+        ("en", "Before you submit to The Cup", "open this link"),
         ("zh-CN", "请先在账号页面验证您的邮箱", "打开下面的链接"),
     ],
 )

@@ -12,6 +12,7 @@ import pytest
 
 from nav_eval_gateway.server_sent_events import ServerSentEvent, parse_last_event_id
 from nav_eval_store.competitions import moderation
+from nav_eval_store.people import accounts
 from nav_eval_store.submissions import creation
 from nav_eval_store.work import jobs
 from support.challenge import TEST, Challenge
@@ -117,6 +118,33 @@ def test_others_do_not_hear_it(gateway: Server, cup: Challenge, team: httpx.Clie
     with gateway.captain(f"sse-{os.urandom(4).hex()}") as stranger, gateway.client() as anybody:
         assert stranger.get(path).status_code == 404
         assert anybody.get(path).status_code == 401
+
+
+@pytest.mark.parametrize("path", ["/submissions/{}/events", "/competitions/cup/events"])
+@pytest.mark.parametrize("end", ["shut out", "revoked"])
+def test_who_is_shut_out_hears_nothing_more(gateway: Server, cup: Challenge, path: str, end: str) -> None:
+    """A stream that was begun before does not outlive the right to it."""
+    name = f"sse-{os.urandom(4).hex()}"
+    with gateway.captain(name) as client:
+        submission = cup.submit(team_id(client))
+        heard: list[Event] = []
+        follow = threading.Thread(
+            target=lambda: heard.extend(listen(client, path.format(submission), until=is_done)), daemon=True
+        )
+        before = len(gateway.app.state.services.events._subscriptions)
+        follow.start()
+        while len(gateway.app.state.services.events._subscriptions) == before:
+            time.sleep(0.01)
+        with gateway.database.begin() as session:
+            user = accounts.get_user(session, name)
+            if end == "shut out":
+                accounts.disable_user(session, user, actor=TEST, reason="test")
+            else:
+                accounts.revoke_all_tokens(session, user, actor=TEST)
+        cup.do(lambda session: creation.cancel_open_submission(session, submission, actor=TEST, reason="SECRET"))
+        follow.join(20)
+        assert not follow.is_alive(), "the stream has ended"
+        assert "SECRET" not in json.dumps(heard)
 
 
 def test_silence_is_broken_by_signs_of_life(cup: Challenge, team: httpx.Client) -> None:

@@ -177,7 +177,7 @@ def test_a_result_of_a_form_that_we_do_not_know_is_refused_in_a_sentence(world: 
             row.outcome = json.dumps({**outcome(row.episode_id, good=True), "subtasks": "many"})
     answer = world.olga.get(f"/submissions/{odd}/breakdown")
     world.cup.do(lambda s: moderation.hide_submission(s, odd, actor=TEST, reason="odd"))
-    assert (answer.status_code, "another form" in answer.json()["detail"]) == (409, True)
+    assert (answer.status_code, "a format" in answer.json()["detail"]) == (409, True)
 
 
 def test_an_archive_is_sent_while_it_is_made() -> None:

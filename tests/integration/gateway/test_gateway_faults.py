@@ -87,7 +87,7 @@ def test_a_used_up_quota_says_when_to_come_back(narrow: Server) -> None:
             captain.post("/submissions", json={**body, "name": f"b{number}"}).raise_for_status()
         refused = captain.post("/submissions", json=body)
     assert refused.status_code == 429
-    assert "under way" in refused.json()["detail"]
+    assert "in progress" in refused.json()["detail"]
 
 
 def test_a_used_up_day_says_when_it_is_over(fresh_url: str, tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_a_token_makes_none_that_can_do_more(gateway: Server) -> None:
         {"name": "Ada", "email": "a@b.c", "password": PASSWORD},
         {"name": "ad\x00a", "email": "a@b.c", "password": PASSWORD},
         {"name": "../etc", "email": "a@b.c", "password": PASSWORD},
-        {"name": "ok", "email": "no address", "password": PASSWORD},
+        {"name": "ok", "email": "not an address", "password": PASSWORD},
         {"name": "ok", "email": "a\x00@b.c", "password": PASSWORD},
         {"name": "ok", "email": "a@b.c\r\nBcc: d@e.f", "password": PASSWORD},
         {"name": "ok", "email": "a@b.c", "password": "short"},

@@ -143,7 +143,7 @@ def test_an_answer_is_good_once_and_in_one_browser(certified: Server, browser: B
     back = log_in_at_provider(browser.begin(), "lise")
     cookie = browser.http.cookies["nav_eval_login"]
     stranger = Browser(certified.url)  # somebody was given the address: they are not logged in as lise
-    assert "not begun in this browser" in stranger.read(stranger.http.get(back))
+    assert "started in another browser" in stranger.read(stranger.http.get(back))
     browser.http.get(back)
     assert browser.session is not None
     first = browser.session
@@ -321,7 +321,7 @@ def test_an_answer_is_good_once_even_where_the_provider_takes_a_code_twice(
             browser.http.get(back)
             thief = Browser(server.url)
             thief.http.cookies.set("nav_eval_login", cookie, domain="127.0.0.1", path="/")
-            assert "was used already" in thief.read(thief.http.get(back))
+            assert "has already been used" in thief.read(thief.http.get(back))
             assert thief.session is None
 
 

@@ -42,6 +42,12 @@ FORMS: dict[str, tuple[str, str]] = {
     f"PUT {SUBMISSION}/priority": ("/submissions/{submission}", f"{MINE}/priority"),
     **{f"POST {TEAM}/{verb}": ("/teams/{team}", f"{THEIRS}/{verb}") for verb in ("disqualify", "reinstate", "approve")},
     "POST /users/{user}/vouch": ("/teams/{team}", "/organise/users/{user}/vouch"),
+    "POST /competitions": ("/organise/new?source=cup", "/organise/new/check"),
+    "PUT /competitions/{competition}/config": (f"{CONSOLE}/configuration", f"{CONSOLE}/configuration/check"),
+    "POST /competitions/check": (f"{CONSOLE}/configuration", f"{CONSOLE}/configuration/check"),
+    "POST /competitions/{competition}/messages": (CONSOLE, f"{CONSOLE}/messages"),
+    "POST /competitions/{competition}/bulk": (CONSOLE, f"{CONSOLE}/bulk"),
+    "POST /users/{user}/password-reset": ("/teams/{team}", "/organise/users/{user}/password-reset"),
     "POST /workers/drain": ("/organise", "/organise/workers/drain"),
     "POST /workers/undrain": ("/organise", "/organise/workers/undrain"),
     f"POST {HOOKS}": (f"{CONSOLE}/webhooks", f"{CONSOLE}/webhooks"),
@@ -57,6 +63,8 @@ SHOWN = {
     "GET /competitions/{competition}/teams": CONSOLE,
     "GET /competitions/{competition}/export": CONSOLE,
     "GET /competitions/{competition}/refunds": CONSOLE,
+    "GET /competitions/{competition}/config": f"{CONSOLE}/configuration",
+    "GET /competitions/{competition}/messages": CONSOLE,
     f"GET {HOOKS}": f"{CONSOLE}/webhooks",
     f"GET {HOOKS}/{{webhook_id}}/deliveries": f"{CONSOLE}/webhooks",
 }
@@ -64,6 +72,8 @@ SHOWN = {
 FIELDS = {
     "grant": {"amount": "2"},
     "priority": {"priority": "5"},
+    "messages": {"subject": "New scenes", "text": "From Monday on."},
+    "bulk": {"verb": "hide"},
     "webhooks": {"url": "https://127.0.0.1/hook", "kinds": "submission.state"},
 }
 
@@ -163,7 +173,7 @@ def prepared(console: Console, verb: str) -> None:
         captain.user.email = f"{captain.user.name}@example.org"
         console.ids["user"] = captain.user.name
     console.ids |= {"team": str(team), "webhook": str(hook)}
-    if SUBMISSION in verb:
+    if SUBMISSION in verb or verb.endswith("/bulk"):
         running = verb.endswith(("/stop", "/priority"))
         submission = challenge.queue(team) if running else challenge.complete(team)
         if verb.endswith("/show"):
@@ -171,12 +181,24 @@ def prepared(console: Console, verb: str) -> None:
         console.ids["submission"] = str(submission)
 
 
-@pytest.mark.parametrize("verb", FORMS)
+CHECKED_FIRST = ("POST /competitions", "PUT /competitions/{competition}/config", "POST /competitions/check")
+"""What is shown before it is done: `test_page_desk.py`."""
+
+
+@pytest.mark.parametrize("verb", CHECKED_FIRST)
+def test_what_is_checked_first_has_its_form(console: Console, verb: str) -> None:
+    page, action = FORMS[verb]
+    assert f'action="{action}"' in console.page(page)
+
+
+@pytest.mark.parametrize("verb", [verb for verb in FORMS if verb not in CHECKED_FIRST])
 def test_a_verb_needs_a_tick_and_leaves_a_line(console: Console, verb: str) -> None:
     page, action = FORMS[verb]
     prepared(console, verb)
     assert f'action="{action.format(**console.ids)}"' in console.page(page), "there is no form"
     fields = {"reason": "because", **FIELDS.get(action.rpartition("/")[2], {})}
+    if action.endswith("/bulk"):
+        fields["submission"] = console.ids["submission"]
     if action.endswith("/grant"):
         fields["team"] = console.ids["team"]
     before = console.audited()

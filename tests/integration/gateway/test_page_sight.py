@@ -92,9 +92,17 @@ CASES = [
     ("/submissions/{shown}" + REPLAY, 403, 403, 200, 200),
     ("/submissions/{shown}/replay/data?episode=a", 403, 403, 200, 200),
     ("/submissions/{hidden}" + REPLAY, 404, 404, 403, 200),
+    ("/submissions/{shown}/replay/thumbnail?episode=a", 403, 403, 200, 200),
+    ("/submissions/{hidden}/replay/thumbnail?episode=a", 404, 404, 403, 200),
+    ("/submissions/{shown}/episodes", 403, 403, 200, 200),
+    ("/submissions/{hidden}/episodes", 404, 404, 403, 200),
+    ("/competitions/cup/dev/episodes", 404, 404, 200, 200),
+    ("/competitions/cup/test/episodes", 404, 404, 404, 200),
+    ("/competitions/cup/dev/best", 404, 404, 303, 303),
     ("/submissions/{shown}/breakdown", 403, 403, 200, 200),
     ("/submissions/{hidden}/breakdown", 404, 404, 403, 200),
     ("/compare?entry={shown}&entry={hidden}", 404, 404, 403, 409),
+    ("/side-by-side?entry={shown}&entry={hidden}&episode=a", 403, 403, 403, 409),
     ("/submissions/{shown}/live", 303, 403, 200, 200),
     ("/teams/{team}", 303, 404, 200, 200),
 ]
@@ -147,6 +155,29 @@ def test_films_are_made_for_those_who_may_look(house: House, case: tuple[str, in
     state = house.get(f"/api/v1/submissions/{submission}/episodes/a/film", as_user="olga").json()
     assert state == {"episode_id": "a", "state": "waiting"}
     assert "data-film=" in house.get(f"/submissions/{submission}{REPLAY}", as_user="olga").text
+
+
+VIDEO = "/api/v1/submissions/{}/episodes/a/video"
+
+
+@pytest.mark.parametrize("case", ASKED, ids=[case[0] for case in ASKED])
+def test_videos_are_made_for_those_who_may_look(house: House, case: tuple[str, int, int, int, int]) -> None:
+    which, *wanted = case
+    submission: UUID = getattr(house, which)
+    answers = [house.post(f"/submissions/{submission}/replay/video", as_user=name, episode="a") for name in PEOPLE]
+    assert [answer.status_code for answer in answers] == wanted
+    path = VIDEO.format(submission)
+    state = house.get(path, as_user="olga").json()
+    assert state == {"episode_id": "a", "state": "waiting", "steps_drawn": 0, "steps_total": 0, "size": None}
+    assert house.get(f"{path}.mp4", as_user="olga").status_code == 404
+    house.server.settings.store.open_blobs().put(blob_keys.make_video_key(submission, "a"), b"a film")
+    downloads = [house.get(f"{path}.mp4", as_user=name) for name in PEOPLE]
+    looks = [house.get(f"/submissions/{submission}{REPLAY}", as_user=name) for name in PEOPLE]
+    assert [answer.content == b"a film" for answer in downloads] == [look.status_code == 200 for look in looks]
+    assert [answer.status_code for answer in downloads] == [look.status_code for look in looks]
+    assert downloads[-1].headers["content-type"] == "video/mp4"
+    assert "attachment" in downloads[-1].headers["content-disposition"]
+    assert house.get(path, as_user="olga").json()["state"] == "ready"
 
 
 def test_a_film_needs_a_form_of_ours_and_an_episode(house: House) -> None:

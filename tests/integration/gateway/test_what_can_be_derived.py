@@ -137,6 +137,7 @@ class Site:
             "over": over,
             "running": self._begin(phase, 2),
             "broken": self._break(phase),
+            "untried": self._break_canary(phase),
             "oracle": self._run_oracle(phase),
         }
 
@@ -157,6 +158,16 @@ class Site:
         with self.server.database.begin() as session:
             row = transitions.lock_submission(session, submission)
             transitions.fail_submission(session, row, Cause.INFRASTRUCTURE, "the disk of host-7 is full", actor=TEST)
+        return submission
+
+    def _break_canary(self, phase: str) -> UUID:
+        """It failed by our fault before its evaluation began, and its agent had printed something by then."""
+        submission = self.cup.submit(self.team, phase=phase)
+        self.blobs.put(blob_keys.make_agent_log_key(submission), b"REFUNDED LOG")
+        with self.server.database.begin() as session:
+            row = transitions.lock_submission(session, submission)
+            transitions.fail_submission(session, row, Cause.INFRASTRUCTURE, "the disk of host-7 is full", actor=TEST)
+            assert row.started_at is None
         return submission
 
     def _run_oracle(self, phase: str) -> UUID:
@@ -271,8 +282,9 @@ class Site:
         with self.server.database.read() as session:
             name = {"other": "others", "team": "finders", "organiser": "olga"}[role]
             user = session.scalars(select(User).where(User.name == name)).one()
+            token = accounts.verify_token(session, self.tokens[role])
         scopes = frozenset(ALL_SCOPES if role == "organiser" else (Scope.READ, Scope.SUBMIT, Scope.TEAM))
-        return Caller(user=user, scopes=scopes, token_id=UUID(int=1))
+        return Caller(user=user, scopes=scopes, token_id=token.id)
 
     def _get_competition_id(self) -> UUID:
         with self.server.database.read() as session:
@@ -295,7 +307,11 @@ def _fill(path: str, values: Mapping[str, str]) -> str:
     for key, value in values.items():
         address = address.replace(f"{{{key}}}", value)
     assert "{" not in address, f"{path} has a part that this test does not know; add it"
-    query = {"/api/v1/comparison": values["comparison"], "/compare": values["compare"]}.get(address)
+    query = {
+        "/api/v1/comparison": values["comparison"],
+        "/compare": values["compare"],
+        "/side-by-side": f"{values['compare']}&episode=a",
+    }.get(address)
     return f"{address}?{query}" if query else address
 
 
@@ -321,9 +337,15 @@ def read_text(answer: httpx.Response, phase: str) -> str:
     """The words of an answer, whatever it is packed in; of an archive or a table of all phases, those of this one."""
     if not answer.content.startswith(b"PK"):
         others = "|".join(name for name in VISIBILITIES if name != phase)
-        return re.sub(
-            rf'<tr>(?:(?!</tr>).)*data-label="Phase">(?:{others})</td>.*?</tr>', "", answer.text, flags=re.DOTALL
+        of_others = "|".join(
+            (
+                rf'<tr>(?:(?!</tr>).)*data-label="Phase">(?:{others})</td>.*?</tr>',
+                rf"<figure><figcaption>(?:Scores|Rank): (?:{others})</figcaption>.*?</figure>",
+                rf"<entry>(?:(?!</entry>).)* in (?:{others})</title>.*?</entry>",
+                rf"<section(?:(?!</section>).)*>Top entries: (?:{others})</h2>.*?</section>",
+            )
         )
+        return re.sub(of_others, "", answer.text, flags=re.DOTALL)
     with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
         others = tuple(f"phases/{name}/" for name in VISIBILITIES if name != phase)
         names = [name for name in archive.namelist() if not name.startswith(others)]
@@ -350,6 +372,8 @@ def list_allowed(phase: str, role: str) -> set[str]:
     if role == "organiser":
         return set(MARKS)
     parts = {part for part, audience in RULES[phase].items() if audience in SEES[role]}
+    if RULES[phase]["replays"] == "public":  # everybody may have films made, which show scenes and instructions
+        parts |= {"test set"}
     return parts | {"identities"} if "episodes" in parts else parts
 
 

@@ -106,8 +106,12 @@ API: dict[tuple[str, str], tuple[int, ...]] = {
     ("GET", f"{S}/episodes"): TEAM_SEES,
     ("GET", f"{S}/episodes/{{episode_id:path}}"): TEAM_SEES,
     ("GET", f"{S}/episodes/{{episode_id:path}}/replay"): TEAM_SEES,
+    ("GET", f"{S}/action-log"): TEAM_SEES,
     ("GET", f"{S}/episodes/{{episode_id:path}}/film"): TEAM_SEES,
     ("POST", f"{S}/episodes/{{episode_id:path}}/film"): success(TEAM, 202),
+    ("GET", f"{S}/episodes/{{episode_id:path}}/video"): TEAM_SEES,
+    ("POST", f"{S}/episodes/{{episode_id:path}}/video"): success(TEAM, 202),
+    ("GET", f"{S}/episodes/{{episode_id:path}}/video.mp4"): (404,) * 6,  # there is none yet
     ("GET", f"{S}/breakdown"): TEAM_SEES,
     ("GET", f"{S}/logs"): TEAM_SEES,
     ("GET", f"{S}/artifacts"): TEAM_SEES,
@@ -129,6 +133,14 @@ API: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", f"{C}/webhooks/{{webhook_id}}/test"): success(ORGANISER, 202),
     ("GET", f"{C}/webhooks/{{webhook_id}}/deliveries"): ORGANISER,
     # organising
+    ("POST", f"{V}/competitions"): success(ORGANISER, 201),
+    ("POST", f"{V}/competitions/check"): ORGANISER,
+    ("GET", f"{C}/config"): ORGANISER,
+    ("PUT", f"{C}/config"): ORGANISER,
+    ("GET", f"{C}/messages"): ORGANISER,
+    ("POST", f"{C}/messages"): success(ORGANISER, 201),
+    ("GET", f"{T}/messages"): TEAM,
+    ("POST", f"{C}/bulk"): ORGANISER,
     ("GET", f"{C}/export"): ORGANISER,
     ("GET", f"{C}/refunds"): ORGANISER,
     ("GET", f"{C}/audit"): ORGANISER,
@@ -147,6 +159,11 @@ API: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", f"{V}/me/email"): success(USERS, 409),  # without mail
     ("POST", f"{V}/me/email/confirm"): (401,) * 6,  # a secret that nobody has
     ("POST", f"{V}/users/{{user}}/vouch"): ORGANISER,
+    ("POST", f"{V}/users/{{user}}/password-reset"): success(ORGANISER, 201),
+    ("POST", f"{V}/password-reset"): success(ALL, 409),  # without mail, whoever it is about
+    ("POST", f"{V}/password-reset/confirm"): (401,) * 6,  # a secret that nobody has
+    ("GET", f"{T}/profile"): (404,) * 6,  # it has none
+    ("PUT", f"{T}/profile"): CAPTAIN,
     **{("POST", f"{T}/{verb}"): HIS_TEAMS for verb in ("disqualify", "reinstate", "approve")},
 }
 
@@ -173,7 +190,18 @@ PAGES: dict[tuple[str, str], tuple[object, ...]] = {
     ("GET", COMPETITION): ANYBODY,
     ("GET", "/competitions/{competition}/{phase}/board"): ANYBODY,
     ("GET", "/competitions/{competition}/{phase}/breakdown"): ANYBODY,
+    ("GET", "/competitions/{competition}/{phase}/episodes"): NOBODY,  # no entry stands on this board
+    ("GET", "/competitions/{competition}/{phase}/best"): NOBODY,
     ("GET", "/compare"): OF_TEAM,
+    ("GET", "/help"): ANYBODY,
+    ("GET", f"{COMPETITION}/feed.atom"): ANYBODY,
+    ("GET", "/competitions/{competition}/{phase}/embed"): ANYBODY,
+    ("GET", "/competitions/{name}/card.png"): ANYBODY,
+    ("GET", "/competitions/{competition}/{phase}/card.png"): ANYBODY,
+    ("GET", f"{SUBMISSION}/badge.svg"): NOBODY,  # its board is for teams: to the world it does not exist
+    ("GET", f"{SUBMISSION}/cite.bib"): NOBODY,
+    ("GET", f"{SUBMISSION}/replay/clip.webp"): NOBODY,  # this replay has no pictures
+    ("GET", "/side-by-side"): OF_TEAM,
     ("GET", "/account"): SIGNED_IN,
     ("POST", "/account/tokens"): SIGNED_IN,
     ("POST", "/account/password"): SIGNED_IN,
@@ -188,6 +216,13 @@ PAGES: dict[tuple[str, str], tuple[object, ...]] = {
     ("GET", "/account/email/confirm"): SIGNED_IN,
     ("POST", "/account/email/confirm"): (LOGIN, *(LOGIN,) * 5),  # a secret that nobody has
     ("POST", "/organise/users/{user}/vouch"): OF_ORGANISER,
+    ("POST", "/organise/users/{user}/password-reset"): OF_ORGANISER,
+    ("GET", "/forgotten"): ANYBODY,
+    ("POST", "/forgotten"): ANYBODY,
+    ("GET", "/reset"): ANYBODY,
+    ("POST", "/reset"): (LOGIN,) * 6,  # a secret that nobody has
+    ("GET", "/teams/{team_id}/profile"): NOBODY,  # it has none
+    ("POST", "/teams/{team_id}/profile"): (LOGIN, NONE, NO, YES, YES, NONE),
     ("GET", f"{COMPETITION}/submit"): SIGNED_IN,
     ("POST", f"{COMPETITION}/submit"): (LOGIN, YES, YES, YES, NO, NO),
     ("GET", f"{COMPETITION}/team"): SIGNED_IN,
@@ -197,11 +232,14 @@ PAGES: dict[tuple[str, str], tuple[object, ...]] = {
     ("GET", SUBMISSION): OF_TEAM,
     ("GET", f"{SUBMISSION}/live"): FORM_OF_TEAM,
     ("GET", f"{SUBMISSION}/breakdown"): OF_TEAM,
+    ("GET", f"{SUBMISSION}/episodes"): OF_TEAM,
     ("GET", f"{SUBMISSION}/replay"): OF_TEAM,
+    ("GET", f"{SUBMISSION}/replay/thumbnail"): OF_TEAM,
     ("GET", f"{SUBMISSION}/replay/data"): OF_TEAM,
-    ("GET", f"{SUBMISSION}/replay/view"): (NONE,) * 6,  # this replay has no pictures
+    ("GET", f"{SUBMISSION}/replay/frames"): (NONE,) * 6,  # this replay has no pictures
     ("GET", f"{SUBMISSION}/replay/words"): ANYBODY,  # the words of the page itself
     ("POST", f"{SUBMISSION}/replay/film"): FORM_OF_TEAM,
+    ("POST", f"{SUBMISSION}/replay/video"): FORM_OF_TEAM,
     ("POST", f"{SUBMISSION}/cancel"): FORM_OF_TEAM,
     ("POST", f"{SUBMISSION}/rerun"): FORM_OF_TEAM,
     ("GET", TEAM_PAGE): FORM_OF_TEAM,
@@ -218,6 +256,16 @@ PAGES: dict[tuple[str, str], tuple[object, ...]] = {
     ("POST", "/organise/{name}/webhooks"): OF_ORGANISER,
     ("POST", "/organise/{name}/webhooks/{webhook_id}/test"): OF_ORGANISER,
     ("POST", "/organise/{name}/webhooks/{webhook_id}/remove"): OF_ORGANISER,
+    ("GET", "/organise/new"): OF_ORGANISER,
+    ("POST", "/organise/new/draft"): OF_ORGANISER,
+    ("POST", "/organise/new/check"): OF_ORGANISER,
+    ("POST", "/organise/new"): OF_ORGANISER,
+    ("GET", "/organise/{name}/configuration"): OF_ORGANISER,
+    ("POST", "/organise/{name}/configuration"): OF_ORGANISER,
+    ("POST", "/organise/{name}/configuration/check"): OF_ORGANISER,
+    ("POST", "/organise/{name}/configuration/phase"): OF_ORGANISER,
+    ("POST", "/organise/{name}/messages"): OF_ORGANISER,
+    ("POST", "/organise/{name}/bulk"): OF_ORGANISER,
     ("GET", "/organise"): (LOGIN, NO, NO, NO, YES, YES),  # the list of what one organises
     ("GET", "/organise/audit"): OF_ORGANISER,
     ("GET", "/organise/{name}"): OF_ORGANISER,
@@ -229,6 +277,15 @@ PAGES: dict[tuple[str, str], tuple[object, ...]] = {
 }
 
 WHY = {"reason": "because"}
+TEXT = """competition:
+  name: {name}
+  title: The Cup
+  phases:
+    - {{name: dev, benchmark: demo_lh_vln, quota: {{per_day: null, concurrent: 100}}}}
+    - {{name: final, benchmark: demo_lh_vln, quota: {{per_day: null, concurrent: 100}}}}
+"""
+SAID = {"subject": "New scenes", "text": "From Monday on."}
+PHASE_FIELDS = {"phase": "extra", "benchmark": "demo_lh_vln", "preset": "test", "per_day": "5"}
 BODIES: dict[str, Any] = {
     f"POST {V}/users": {"name": "newcomer", "email": "new@example.org", "password": PASSWORD},
     f"POST {V}/login": {"name": "cap", "password": PASSWORD},
@@ -241,15 +298,26 @@ BODIES: dict[str, Any] = {
     f"POST {V}/me/email": {"email": "me@example.org"},
     f"POST {V}/me/email/confirm": {"secret": "nvp_"},
     f"POST {V}/users/{{user}}/vouch": {"reason": "known"},
+    f"POST {V}/password-reset": {"name": "cap"},
+    f"POST {V}/password-reset/confirm": {"secret": "nvr_", "new": PASSWORD},
+    f"PUT {T}/profile": {"about": "Ants."},
     f"POST {V}/submissions": {"competition": "cup", "phase": "dev"},
     f"POST {P}/grants": {"amount": 1, **WHY},
     f"PUT {S}/priority": {"priority": 1, **WHY},
     f"POST {T}/webhooks": {"url": "https://127.0.0.1/hook"},
     f"POST {C}/webhooks": {"url": "https://127.0.0.1/hook"},
+    f"POST {V}/competitions": {"text": TEXT.format(name="autumn"), **WHY},
+    f"POST {V}/competitions/check": {"text": TEXT.format(name="cup")},
+    f"PUT {C}/config": {"text": TEXT.format(name="cup"), "allow_dangerous": True, **WHY},
+    f"POST {C}/messages": SAID,
+    f"POST {C}/bulk": {"verb": "stop", "submissions": ["00000000-0000-0000-0000-000000000000"], **WHY},
 }
 FORMS: dict[str, dict[str, str]] = {
     "POST /account/email": {"email": "me@example.org"},
     "POST /account/email/confirm": {"secret": "nvp_"},
+    "POST /forgotten": {"name": "cap"},
+    "POST /reset": {"secret": "nvr_", "new_password": PASSWORD},
+    "POST /teams/{team_id}/profile": {"about": "Ants."},
     "POST /login": {"name": "cap", "password": PASSWORD},
     "POST /register": {"name": "newcomer", "email": "new@example.org", "password": PASSWORD},
     "POST /account/tokens": {"name": "ci", "scopes": "read"},
@@ -257,10 +325,19 @@ FORMS: dict[str, dict[str, str]] = {
     f"POST {COMPETITION}/submit": {"phase": "dev", "title": ""},
     f"POST {COMPETITION}/team": {"name": "Newcomers"},
     f"POST {SUBMISSION}/replay/film": {"episode": "a"},
+    f"POST {SUBMISSION}/replay/video": {"episode": "a"},
     f"POST {TEAM_PAGE}/name": {"name": "Aunts"},
     f"POST {TEAM_PAGE}/webhooks": {"url": "https://127.0.0.1/hook", "kinds": "submission.state"},
     "POST /organise/{name}/webhooks": {"url": "https://127.0.0.1/hook", "kinds": "submission.state"},
     f"POST {TEAM_PAGE}/members/{{user}}/role": {"role": "captain"},
+    "POST /organise/new": {"text": TEXT.format(name="autumn")},
+    "POST /organise/new/check": {"text": TEXT.format(name="autumn")},
+    "POST /organise/new/draft": {"name": "autumn", "title": "Autumn", **PHASE_FIELDS},
+    "POST /organise/{name}/configuration": {"text": TEXT.format(name="cup"), "dangerous": "yes"},
+    "POST /organise/{name}/configuration/check": {"text": TEXT.format(name="cup")},
+    "POST /organise/{name}/configuration/phase": PHASE_FIELDS,
+    "POST /organise/{name}/messages": SAID,
+    "POST /organise/{name}/bulk": {"verb": "stop", "submission": "00000000-0000-0000-0000-000000000000"},
 }
 EXAMPLES = {"pause": "/phases/", "disqualify": "/teams/", "hide": "/submissions/", "drain": "/workers/"}
 """A verb for each kind of thing that the organisers' pages have verbs for."""
@@ -383,8 +460,8 @@ class World:
             template = template.replace(f"{{{name}}}", value).replace(f"{{{name}:path}}", value)
         if template == f"{V}/comparison":
             template += "?" + urlencode({"first": known["submission_id"], "second": known["second"]})
-        if template == "/compare":
-            template += f"?entry={known['submission_id']}&entry={known['second']}"
+        if template in ("/compare", "/side-by-side"):
+            template += f"?entry={known['submission_id']}&entry={known['second']}&episode=a"
         if template.startswith("/submissions/") and "/replay" in template:
             template += "?episode=a&number=0&language=en"
         return template
@@ -404,7 +481,7 @@ class World:
         if method not in ("POST", "PUT", "PATCH"):
             return headers, b""
         body = {**self.answer_to, **BODIES}.get(key, WHY)
-        if key.endswith(("/cancel", "/submit", "/rerun", "/test", "/film")):
+        if key.endswith(("/cancel", "/submit", "/rerun", "/test", "/film", "/video")):
             body = {}
         if key.endswith("/grants"):
             body = {**body, "team_id": {**self.ids, **(ids or {})}["team_id"]}
@@ -583,6 +660,10 @@ def test_guessing_an_id_is_as_good_as_inventing_one(world: World) -> None:
     assert asyncio.run(play()) == []
 
 
+NEED_NO_TOKEN = (f"{V}/tokens/current", f"{V}/password-reset/confirm")
+"""What is refused for other reasons, or may be done with any token."""
+
+
 def test_a_token_does_not_do_more_than_it_is_for(world: World) -> None:
     """The organiser with a token that may only read changes nothing and sees nothing of the organisers'."""
 
@@ -595,7 +676,7 @@ def test_a_token_does_not_do_more_than_it_is_for(world: World) -> None:
         async with world.app.router.lifespan_context(world.app):
             wide, world.tokens["organiser"] = world.tokens["organiser"], world.app.state.services.database.run(narrow)
             for (method, template), row in API.items():
-                if row[0] == 401 and method not in ("GET", "HEAD") and template != f"{V}/tokens/current":
+                if row[0] == 401 and method not in ("GET", "HEAD") and template not in NEED_NO_TOKEN:
                     answers[f"{method} {template}"] = (await world.by_token("organiser", method, template))[0]
             world.tokens["organiser"] = wide
             world.restore()

@@ -51,9 +51,10 @@ class TaskComparison:
 def compare_tasks(lab: Path, folder: Path, count: int) -> list[TaskComparison]:
     """All tasks with both kinds of starts, in one process of the lab's Python."""
     houses, cache = folder / "houses", Path(os.environ["NAV_EVAL_CACHE"])
-    generate_houses(out=houses, count=1, seed=100, template="flat_2")
+    generate_houses(out=houses, count=1, seed=100, template="flat_2", generator=1)
     for source in dict.fromkeys(SOURCES.values()):
-        generate_episodes(task=source, scenes=houses, out=folder / f"{source}.json", count=count, split="seen")
+        out = folder / f"{source}.json"
+        generate_episodes(task=source, scenes=houses, out=out, count=count, split="seen", generator=1)
     files: dict[tuple[str, str], Path] = {}
     for task, source in SOURCES.items():
         placers = {"placed": make_placer(task, houses, cache), "lifted": make_placer(task, houses, cache, lift=0.05)}

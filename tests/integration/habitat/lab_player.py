@@ -58,7 +58,8 @@ def play(env, task):
         action = 0 if action is None else int(action)
         observations = env.step(action)
         actions.append(NAMES[action])
-    metrics = {name: value for name, value in env.get_metrics().items() if isinstance(value, int | float)}
+    numbers = int | float | np.number  # with numpy 2 the lab adds up its path in single precision
+    metrics = {name: float(value) for name, value in env.get_metrics().items() if isinstance(value, numbers)}
     shapes = {name: list(np.shape(value)) for name, value in observations.items() if isinstance(value, np.ndarray)}
     position = [float(number) for number in env.sim.get_agent_state().position]
     return {

@@ -22,7 +22,7 @@ import habitat_sim
 from nav_eval_worlds.houses.house_files import write_houses
 
 #: scene → template and seed of the house that stands in for it
-SCENES = {"skokloster-castle": ("flat_2", 100), "van-gogh-room": ("flat_1", 101), "apartment_1": ("flat_2", 103)}
+SCENES = {"skokloster-castle": ("house_3", 100), "van-gogh-room": ("house_5", 100), "apartment_1": ("flat_2", 103)}
 FOLDERS = {"sim": ("tests", "data"), "lab": ("test", "examples")}
 EPISODES = {
     "train": 10_000,

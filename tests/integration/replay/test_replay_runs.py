@@ -21,8 +21,9 @@ from nav_eval.orchestrator import EvaluationOrchestrator
 from nav_eval.records.geometry import Pose
 from nav_eval.records.results import EpisodeResult, read_results
 from nav_eval.replay.builder import ReplayBuilder
-from nav_eval.replay.model import Replay
+from nav_eval.replay.model import Replay, decode_replay, encode_replay
 from nav_eval.replay.page import render_page
+from nav_eval.replay.view_kinds import ViewKind
 
 pytestmark = pytest.mark.integration
 
@@ -112,6 +113,41 @@ def test_pictures_are_what_the_simulator_shows(room_benchmark: MakeBenchmark, tm
         assert image.size == (view.width, view.height) == (240, 240)
         small = Image.fromarray(shot["rgb_front"]).resize(image.size, Image.Resampling.BOX)
         assert np.abs(np.asarray(small, int) - np.asarray(image.convert("RGB"), int)).mean() < 6.0
+
+
+def test_every_camera_shows_depth_and_categories_too(
+    room_benchmark: MakeBenchmark, tmp_path: Path, cache: Path
+) -> None:
+    cube = "{type: PrimitiveCubeCfg, name: cube, category: chair, size: [1, 1, 1], position: [-3, 0.5, -0.5]}"
+    benchmark = room_benchmark("demo_vln", "evaluation.max_steps=6", f"scenario_config.objects=[{cube}]")
+    evaluate(benchmark, "baseline:oracle", tmp_path / "run", cache)
+    with ReplayBuilder(tmp_path / "run", cache=cache) as builder:
+        plain = builder.with_views(builder.replay("a"))
+    with ReplayBuilder(tmp_path / "run", cache=cache, kinds=tuple(ViewKind)) as builder:
+        made = builder.with_views(builder.replay("a"))
+        shots = list(builder.shots(made))
+    assert made.differences == []
+    assert [(view.sensor, view.kind) for view in made.views] == [
+        *((view.sensor, "colour") for view in plain.views),
+        *((view.sensor, kind) for view in plain.views for kind in ("depth", "semantic")),
+    ]
+    assert [view.frames for view in made.views[: len(plain.views)]] == [view.frames for view in plain.views]
+    assert all(list(shot) == [view.sensor for view in plain.views] for shot in shots), "videos show cameras as before"
+    assert all(len(view.frames) == len(made.steps) for view in made.views)
+    depth, semantic = (Image.open(BytesIO(view.frames[0])) for view in made.views[-2:])
+    assert depth.mode == "L"
+    assert np.asarray(depth).std() > 5
+    assert len(semantic.convert("RGB").getcolors() or ()) > 1, "edges are not blurred, the cube is not black"
+    assert decode_replay(encode_replay(made), where="here") == made
+
+
+def test_a_scene_that_nobody_annotated_has_no_categories_to_show(
+    room_benchmark: MakeBenchmark, tmp_path: Path, cache: Path
+) -> None:
+    evaluate(room_benchmark("demo_vln", "evaluation.max_steps=2"), "baseline:oracle", tmp_path / "run", cache)
+    with ReplayBuilder(tmp_path / "run", cache=cache, kinds=tuple(ViewKind)) as builder:
+        made = builder.with_views(builder.replay("a"))
+    assert [view.kind for view in made.views] == ["colour", "depth"]
 
 
 def test_places_on_the_map_are_where_the_house_has_them(
@@ -234,6 +270,11 @@ def test_the_command_lists_and_writes(
     assert written.exit_code == 0, written.output
     assert json.loads(data.read_text())["episode_id"] == "a"
     assert page.stat().st_size < 300_000
+    deep = ["--episode", "a", "--json", str(data), "--also", "depth", "--sensors", "rgb_front"]
+    assert CliRunner().invoke(app, ["replay", str(run), *deep]).exit_code == 0
+    assert [view["kind"] for view in json.loads(data.read_text())["views"]] == ["colour", "depth"]
+    strange = CliRunner().invoke(app, ["replay", str(run), "--also", "smell"])
+    assert "colour, depth, semantic" in str(strange.exception)
     missing = CliRunner().invoke(app, ["replay", str(run), "--episode", "z"])
     assert isinstance(missing.exception, UnknownName)
     unknown = CliRunner().invoke(app, ["replay", str(run), "--episode", "a", "--sensors", "rgb_back"])

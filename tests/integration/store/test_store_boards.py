@@ -267,6 +267,21 @@ def test_baselines_are_marked_and_upper_bounds_have_no_rank(database) -> None:
     assert cup.get(ids["Oracle"]).agent == "baseline:oracle"
 
 
+def test_nothing_is_compared_to_a_score_that_is_hidden(database) -> None:
+    """A p-value of the difference from another team's submission tells that team's score."""
+    cup = Challenge(database, competition_config({**GENEROUS, "visibility": {"scores": "team"}}))
+    ids = {name: cup.team(name) for name in ("Red", "Blue")}
+    for name, value in (("Red", 0.5), ("Blue", 0.4999)):
+        cup.complete(ids[name], worth(value))
+    with database.begin() as session:
+        phase_id = cup.phase(session).id
+    ranking.update_ranks(database, phase_id)
+    (whole,) = [row for row in board(cup, ORGANISER).rows if row.team == "Blue"]
+    assert whole.shares_with is not None, "for organisers it is there"
+    (own,) = board(cup, Viewer(ids["Blue"])).rows
+    assert (own.rank, own.shares_with, own.p_value) == (whole.rank, None, None)
+
+
 @pytest.mark.parametrize(
     ("scores_for", "anybody", "red", "blue", "organiser"),
     [

@@ -1,6 +1,7 @@
 """`nav-eval admin` and `nav-eval competition`, as an organiser types them."""
 
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,8 @@ from typer.testing import CliRunner
 
 from nav_eval_store.cli import admin, competition
 from nav_eval_store.encryption import Keyring
-from nav_eval_store.errors import Conflict, DangerousChange, NotFound, SchemaOutdated
+from nav_eval_store.errors import BadCredentials, Conflict, DangerousChange, NotFound, SchemaOutdated
+from nav_eval_store.models import AuditEvent
 from nav_eval_store.people import accounts
 from nav_eval_store.settings import StoreSettings
 from nav_eval_store.submissions import creation
@@ -32,6 +34,32 @@ def run(app, *arguments: str) -> str:
     result = CliRunner().invoke(app, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return result.stdout
+
+
+def test_somebody_is_shut_out_and_let_in_again(home: Path) -> None:
+    run(admin, "migrate")
+    secret = run(admin, "create-organiser", "ada").strip()
+    assert "shut out" in run(admin, "disable-user", "ada", "--reason", "sold their token")
+    run(admin, "disable-user", "ada", "--reason", "twice is once")
+    database = StoreSettings.from_environment().open_database()
+
+    def fails() -> bool:
+        with database.read() as session, suppress(BadCredentials):
+            accounts.verify_token(session, secret)
+            return False
+        return True
+
+    assert fails()
+    assert "log in again" in run(admin, "enable-user", "ada", "--reason", "said sorry")
+    assert fails(), "what was shut out stays out: they log in anew"
+    new = run(admin, "token", "ada").strip()
+    with database.read() as session:
+        lines = [(line.action, line.reason) for line in session.query(AuditEvent).where(AuditEvent.reason.is_not(None))]
+        assert accounts.verify_token(session, new).user.name == "ada"
+    assert lines == [("user.disable", "sold their token"), ("user.enable", "said sorry")]
+    database.dispose()
+    with pytest.raises(NotFound):
+        run(admin, "disable-user", "nobody", "--reason", "x")
 
 
 def test_from_nothing_to_a_competition(home: Path, tmp_path: Path) -> None:
@@ -132,7 +160,7 @@ def test_where_things_are_kept() -> None:
 def test_an_address_is_confirmed_where_no_mail_is_sent() -> None:
     run(admin, "migrate")
     run(admin, "create-organiser", "ada")
-    with pytest.raises(Conflict, match="named no e-mail"):
+    with pytest.raises(Conflict, match="has not given an e-mail"):
         run(admin, "confirm-email", "ada")
     assert run(admin, "confirm-email", "ada", "Ada@example.org") == "ada@example.org is ada's.\n"
     database = StoreSettings.from_environment().open_database()

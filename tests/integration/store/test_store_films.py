@@ -88,8 +88,31 @@ def test_few_wait_at_a_time(cup: Challenge, played: UUID, monkeypatch: pytest.Mo
     monkeypatch.setattr(films, "MOST", 4)
     lease = cup.claim(JobKind.FILM)
     cup.do(lambda session: films.finish_film(session, lease))
-    with pytest.raises(QuotaExceeded, match="that is all"):
+    with pytest.raises(QuotaExceeded, match="that is the limit"):
         ask(cup, played, EPISODES[4])
+
+
+def test_films_to_keep_are_requests_of_their_own_within_the_same_bounds(
+    cup: Challenge, played: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask_for_video(episode: str) -> FilmState:
+        return cup.do(
+            lambda session: films.request_film(session, cup.get(played), episode, actor=TEST, kind=JobKind.VIDEO)
+        )
+
+    assert (ask(cup, played, "a"), ask_for_video("a"), ask_for_video("b")) == (FilmState.WAITING,) * 3
+    with pytest.raises(QuotaExceeded, match="Other films"):
+        ask_for_video("c")
+    monkeypatch.setattr(films, "AT_ONCE", 9)
+    monkeypatch.setattr(films, "MOST", 3)
+    with pytest.raises(QuotaExceeded, match="that is the limit"):  # whichever way: what they show is the same
+        ask_for_video("c")
+    lease = cup.claim(JobKind.VIDEO)
+    cup.do(lambda session: films.record_progress(session, lease, steps_drawn=3, steps_total=9))
+    with cup.database.read() as session:
+        found = films.get_film_progress(session, cup.get(played), "a", kind=JobKind.VIDEO)
+    assert found == (FilmState.MAKING, 3, 9)
+    assert state(cup, played, "a") is FilmState.WAITING
 
 
 def test_all_together_are_bounded(cup: Challenge, played: UUID, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +125,7 @@ def test_all_together_are_bounded(cup: Challenge, played: UUID, monkeypatch: pyt
 def test_one_that_failed_is_not_tried_again_at_once(cup: Challenge, played: UUID, clock: ManualClock) -> None:
     lease = taken(cup, played)
     cup.do(lambda session: films.finish_film(session, lease))  # and there is no film
-    with pytest.raises(QuotaExceeded, match="ask again in 10 min") as refused:
+    with pytest.raises(QuotaExceeded, match="try again in 10 min") as refused:
         ask(cup, played, "b")
     assert refused.value.values == {"minutes": 10}
     clock.advance(films.AGAIN)

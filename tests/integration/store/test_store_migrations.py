@@ -8,9 +8,12 @@ from sqlalchemy import inspect, text
 from sqlalchemy.exc import IntegrityError
 
 from nav_eval_store.database import Database
-from nav_eval_store.errors import SchemaOutdated
+from nav_eval_store.errors import NameInUse, SchemaOutdated
 from nav_eval_store.migrations import runner
-from nav_eval_store.models import AuditEvent, Base, Role, RoleName, User
+from nav_eval_store.models import AuditEvent, Base, Role, RoleName, Team, User
+from nav_eval_store.people import accounts, teams
+from nav_eval_store.people.names import make_name_key
+from support.challenge import TEST, Challenge
 
 pytestmark = pytest.mark.integration
 
@@ -52,6 +55,33 @@ def test_a_database_of_another_version_is_refused(new_database, backend) -> None
         runner.check_revision(database)
     runner.upgrade(database)
     runner.check_revision(database)
+
+
+@BACKENDS
+def test_names_of_before_stay_and_their_look_alikes_are_refused(new_database, backend) -> None:
+    database = new_database(backend)
+    runner.upgrade(database)
+    cup = Challenge(database)
+    alice, twin = cup.team("Alice"), cup.team("Bob")
+    with database.begin() as session:
+        session.query(User).where(User.name == "bob").one().verified_at = session.now()
+    runner.downgrade(database, "0009")
+    with database.engine.begin() as connection:
+        connection.execute(text("UPDATE teams SET name_key = 'alice' WHERE name = 'Alice'"))
+        connection.execute(text("UPDATE teams SET name = 'AIice', name_key = 'aiice' WHERE name = 'Bob'"))
+        connection.execute(text("UPDATE users SET name_key = 'b0b', email = 'b+1@x.org' WHERE name = 'bob'"))
+    assert runner.upgrade(database) == runner.get_head_revision()
+    with database.begin() as session:
+        assert session.get_one(Team, alice).name_key == make_name_key("Alice")
+        assert session.get_one(Team, twin).name == "AIice"
+        bob = accounts.get_user(session, "bob")
+        assert (bob.name_key, bob.mailbox) == ("bob", "b@x.org")
+        with pytest.raises(NameInUse):
+            accounts.create_user(session, "b0b", actor=TEST)
+    with pytest.raises(NameInUse):
+        cup.team("A1ice")
+    with database.begin() as session:  # neither is stuck
+        teams.rename_team(session, session.get_one(Team, twin), "Carol", actor=TEST)
 
 
 def test_times_come_back_in_utc(database) -> None:

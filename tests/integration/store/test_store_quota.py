@@ -275,6 +275,26 @@ def test_cancelling_costs_a_slot_once_something_was_shown(database, tried: bool,
     assert allowance(cup, team).used_total == used
 
 
+@pytest.mark.parametrize(
+    ("cause", "free"), [(Cause.IMAGE_INVALID, quota.FREE_VERDICTS), (Cause.INFRASTRUCTURE, 2)], ids=["verdict", "ours"]
+)
+def test_who_leaves_before_the_end_is_given_no_more_back(database, cause: Cause, free: int) -> None:
+    """A new team for every try, left while the try is under way: free tries are counted by person all the same."""
+    cup = Challenge(database, competition_config(limited(refunds_per_day=2)))
+    team = cup.team("Red")
+    for number in range(free + 2):
+        submission = cup.submit(team)
+        leave(cup, team, "red")
+
+        def fail(session: Session, submission: UUID = submission) -> None:
+            row = transitions.lock_submission(session, submission)
+            transitions.fail_submission(session, row, cause, "x", actor=TEST)
+
+        cup.do(fail)
+        team = found_team(cup, "red", f"Red {number}")
+    assert allowance(cup, team).used_today == 2
+
+
 def test_our_failures_are_given_back_but_not_endlessly(database, clock) -> None:
     cup = Challenge(database, competition_config(limited(total=100, refunds_per_day=2)))
     team = cup.team("Red")

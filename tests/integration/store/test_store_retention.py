@@ -1,8 +1,11 @@
 """What is kept for how long, who holds how much, and that nothing goes which somebody needs."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Barrier
 from uuid import UUID, uuid4
 
 import pytest
@@ -12,7 +15,7 @@ from nav_eval_store.blobs import BlobStore
 from nav_eval_store.errors import OperatorError, UploadTooLarge
 from nav_eval_store.models import AuditEvent, Delivery, OutboxEvent, Proof, Team, Token
 from nav_eval_store.notifications import webhooks
-from nav_eval_store.people import accounts, addresses, identities
+from nav_eval_store.people import accounts, addresses, identities, teams
 from nav_eval_store.retention import RetentionPolicy
 from nav_eval_store.submissions import creation
 from nav_eval_store.uploads import records
@@ -166,6 +169,41 @@ def test_a_team_holds_so_much(cup: Challenge, blobs: BlobStore, clock) -> None:
     with cup.database.begin() as session:
         records.create_upload(session, other, actor=TEST, length=500, team_bytes=1000)
         assert records.measure_team_bytes(session, team) == 500
+
+
+def test_what_a_person_uploaded_goes_with_them(cup: Challenge, blobs: BlobStore) -> None:
+    """Upload, cancel, found another team, repeat: it fills no disk."""
+    team, held = cup.team("Ants"), 0
+    for number in range(4):
+        with suppress(UploadTooLarge):
+            submission = cup.start(team)
+            with cup.database.begin() as session:
+                records.create_upload(session, submission, actor=TEST, length=400, team_bytes=1000)
+            held += 400
+        with cup.database.begin() as session:
+            ada = accounts.get_user(session, "ants")
+            teams.remove_member(session, session.get_one(Team, team), ada, actor=TEST)
+            again = teams.create_team(session, cup.competition(session), f"Ants {number}", captain=ada, actor=TEST)
+            team = again.id
+    assert held == 800
+
+
+def test_many_uploads_at_once_get_what_is_left(cup: Challenge) -> None:
+    team = cup.team("Ants")
+    submissions = [cup.start(team) for _ in range(8)]
+    together = Barrier(len(submissions))
+
+    def announce(submission: UUID) -> bool:
+        together.wait()
+        try:
+            with cup.database.begin() as session:
+                records.create_upload(session, submission, actor=TEST, length=400, team_bytes=1000)
+        except UploadTooLarge:
+            return False
+        return True
+
+    with ThreadPoolExecutor(len(submissions)) as pool:
+        assert sum(pool.map(announce, submissions)) == 2
 
 
 def test_who_holds_what(cup: Challenge, blobs: BlobStore) -> None:

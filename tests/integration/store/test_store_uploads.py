@@ -1,15 +1,17 @@
 """Uploads: announced, continued, finished once, and tied to their submission."""
 
+from datetime import timedelta
 from uuid import UUID
 
 import pytest
 
-from nav_eval_store.errors import Conflict, NotFound, StoreError
-from nav_eval_store.models import UploadPurpose
+from nav_eval_store.errors import Conflict, NotFound, PhaseNotOpen, StoreError
+from nav_eval_store.models import Team, UploadPurpose
 from nav_eval_store.submissions import creation
+from nav_eval_store.submissions.creation import Archive
 from nav_eval_store.submissions.lifecycle import SubmissionState
 from nav_eval_store.uploads import records
-from support.challenge import TEST, Challenge, competition_config
+from support.challenge import GENEROUS, TEST, Challenge, competition_config
 
 pytestmark = pytest.mark.integration
 
@@ -116,3 +118,45 @@ def test_a_cancelled_submission_takes_no_bytes(cup: Challenge) -> None:
         create(cup, submission, purpose=UploadPurpose.WEIGHTS)
     with pytest.raises(Conflict):
         cup.do(lambda session: records.submit_uploaded(session, submission, actor=TEST))
+
+
+@pytest.mark.parametrize(
+    ("announced", "told", "begun", "late", "taken"),
+    [
+        (None, None, "before", False, True),  # in time
+        (None, None, "before", True, False),  # anything could have been sent meanwhile
+        ("a", None, "after", True, True),  # what it is was told with the submission
+        ("b", None, "after", True, False),  # and this is another one
+        (None, "a", "before", True, True),  # or with the upload
+        (None, "a", "after", True, False),
+    ],
+)
+def test_what_arrives_after_the_phase_has_closed(
+    database, clock, announced: str | None, told: str | None, begun: str, late: bool, taken: bool
+) -> None:
+    """A slot that was reserved in time is no licence to go on working."""
+    closes = (clock.now() + timedelta(hours=2)).isoformat()
+    cup = Challenge(database, competition_config({**GENEROUS, "closes": closes}))
+    digest = announced and announced * 64
+    red = cup.team("Red")
+    with database.begin() as session:
+        team = session.get_one(Team, red)
+        submission = creation.start_submission(
+            session, cup.phase(session), team, user=None, actor=TEST, archive=Archive(digest, 10)
+        ).id
+    if begun == "after":
+        clock.advance(hours=3)
+    with database.begin() as session:
+        upload = records.create_upload(session, submission, actor=TEST, length=10, sha256=told and told * 64).id
+    if late and begun == "before":
+        clock.advance(hours=3)
+
+    def finish() -> None:
+        with database.begin() as session:
+            records.record_finish(session, upload, blob_key="images/a", sha256="a" * 64, length=10, actor=TEST)
+
+    if taken:
+        finish()
+    else:
+        with pytest.raises(PhaseNotOpen, match="announced before"):
+            finish()

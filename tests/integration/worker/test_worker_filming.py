@@ -9,6 +9,7 @@ from nav_eval.replay.model import decode_replay
 from nav_eval_store import blob_keys
 from nav_eval_store.settings import StoreSettings
 from nav_eval_store.submissions import films, queries
+from nav_eval_store.submissions.lifecycle import JobKind
 from support.challenge import TEST
 from support.gateway import Server, gateway_settings, replace, serving
 from support.stack import Stack
@@ -29,6 +30,13 @@ def test_films_of_a_run_are_on_the_replay_page(make_stack: Callable[..., Stack])
             lambda session: films.request_film(session, queries.get_submission(session, submission), asked, actor=TEST)
         )
         stack.wait_until(lambda: stack.blobs.exists(keys[asked]), seconds=90, what="the film that was asked for")
+        stack.database.run(
+            lambda session: films.request_film(
+                session, queries.get_submission(session, submission), asked, actor=TEST, kind=JobKind.VIDEO
+            )
+        )
+        video = blob_keys.make_video_key(submission, asked)
+        stack.wait_until(lambda: stack.blobs.exists(video), seconds=90, what="the film to keep")
     replay = decode_replay(stack.blobs.get(keys[made[0]]), where="the film")
     assert replay.differences == []
     assert len(replay.floors) == 1
@@ -39,6 +47,8 @@ def test_films_of_a_run_are_on_the_replay_page(make_stack: Callable[..., Stack])
             f"/submissions/{submission}/replay",
             [episode for episode in keys if episode not in (*made, asked)],
         )
+        address = f"{server.url}/api/v1/submissions/{submission}/episodes/{asked}/video.mp4"
+        assert httpx.get(address, headers={"Range": "bytes=4-7"}, timeout=60).content == b"ftyp"
         check_page(server, path, filmed=made[0], last_step=replay.last_step, other=others[0])
 
 

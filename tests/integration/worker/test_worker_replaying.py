@@ -2,11 +2,12 @@
 
 import json
 import os
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 
-from nav_eval.evaluation.shard_protocol import Beat, Checked, Ended, Filmed, Message, Purpose
+from nav_eval.evaluation.shard_protocol import Beat, Checked, Drawn, Ended, Filmed, Message, Purpose, Recorded
 from nav_eval.orchestrator import EvaluationOrchestrator
 from nav_eval.replay.model import decode_replay
 from nav_eval_worker.runtime.base import ReplayWork
@@ -58,6 +59,18 @@ def test_films_are_told_one_by_one(runtime: ProcessRuntime, run: Path) -> None:
     assert isinstance(film, Filmed)
     assert decode_replay(bytes(film.replay), where="the film").episode_id == film.episode_id == "a"
     assert ended == Ended()
+
+
+def test_a_video_is_told_with_how_it_comes_along(runtime: ProcessRuntime, run: Path) -> None:
+    av = pytest.importorskip("av", reason="nav-eval[video] is not installed")
+    drawn, video, ended = replayed(runtime, run, Purpose.VIDEO, episodes=1)
+    assert isinstance(drawn, Drawn)
+    assert isinstance(video, Recorded)
+    assert (drawn.steps, drawn.total, video.episode_id, ended) == (0, 5, "a", Ended())
+    with av.open(BytesIO(video.video)) as container:
+        frames = [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
+    assert len(frames) == 5
+    assert frames[0].std() > 5
 
 
 def test_a_run_that_is_none_is_our_fault(runtime: ProcessRuntime, tmp_path: Path) -> None:

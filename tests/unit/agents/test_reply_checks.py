@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -112,6 +113,7 @@ def test_no_document_does_more_than_be_refused(document: Any) -> None:
         ({"action": "stop", "action_args": None}, [Action(name="stop")]),
         ({"action": "go", "action_args": {"metres": 1}}, [Action(name="go", arguments={"metres": 1.0})]),
         ({"actions": ["stop", {"action": "go"}]}, [Action(name="stop"), Action(name="go")]),
+        ({"action": "stop", "actions": ["stop", {"action": "go"}]}, [Action(name="stop"), Action(name="go")]),
         ({"action": "stop", "sequence": 1}, [Action(name="stop")]),
         (
             {"poses": [{"position": [1, 2, 3], "rotation": [0, 0, 0, 1]}]},
@@ -121,6 +123,33 @@ def test_no_document_does_more_than_be_refused(document: Any) -> None:
 )
 def test_documents_say_actions_in_several_ways(document: dict[str, Any], actions: list[Action]) -> None:
     assert json_messages.decode_actions(document, sequence=1, most=5) == actions
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        ({"action": None}, "`action` is null. Actions are names"),
+        ({"action": True}, "`action` is true. Actions are names"),
+        ({}, 'has no `action`. Answer an object, such as {"action"'),
+        ({"Action": "stop"}, "has no `action`, but Action. Answer"),
+        (["stop"], 'The reply is ["stop"]. Answer an object'),
+        ({"action": "stop", "actions": ["go"]}, '`action` is "stop", which is not the first of `actions`'),
+        ({"action": "stop", "actions": []}, '`action` is "stop", which is not the first of `actions`'),
+        ({"action": "stop", "sequence": "1"}, '`sequence` is "1"; echo the number'),
+        ({"actions": "stop"}, '`actions` is "stop"; it must be a list'),
+        ({"action": msgspec.msgpack.Ext(5, b"x")}, "`action` is something that JSON does not have."),
+    ],
+)
+def test_a_wrong_document_is_quoted_and_told_what_is_right(document: Any, said: str) -> None:
+    with pytest.raises(ProtocolError) as refused:
+        json_messages.decode_actions(document, sequence=1, most=5)
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["1", "-2", "1.0", "1e3"])
+def test_a_number_as_text_is_told_that_actions_are_names(name: str) -> None:
+    with pytest.raises(ProtocolError, match="Actions are names, not numbers"):
+        check_actions([Action(name=name)], task=TASK, most=1)
 
 
 def test_every_cause_has_a_failure_and_advice() -> None:

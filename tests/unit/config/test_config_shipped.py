@@ -24,7 +24,8 @@ EVERY_NAME = {
     "lh_vln_base lh_vln_val lh_vln_test sqa3d_localization_base sqa3d_localization_val sqa3d_localization_test "
     "demo_vln demo_lh_vln demo_objectnav demo_imagenav demo_localization "
     "demo_vln_rigs demo_lh_vln_rigs demo_objectnav_rigs vln_val_seen_rigs vln_val_unseen_rigs rxr_val_unseen_rigs "
-    "objectnav_hm3d_val_rigs demo_vln_goals demo_vln_ask sqa3d_qa_base sqa3d_qa_val sqa3d_qa_test eqa_base demo_eqa",
+    "objectnav_hm3d_val_rigs demo_vln_goals demo_vln_ask sqa3d_qa_base sqa3d_qa_val sqa3d_qa_test eqa_base demo_eqa "
+    "demo_vln_2 demo_vln_zh",
     "rig": "vlnce streamvln internvla navila navid etpnav lh_vln",
     "scenario": "default stretch spot locobot lh_vln dr_level_0 dr_level_1 dr_level_2 dr_level_3",
     "simulator": "default",

@@ -60,6 +60,18 @@ CASES = {
         .replace("0.1", "0.2"),
         "success distance is 0.2 m",
     ),
+    "an action of its own": (
+        SILENT.format(actions=ACTIONS + "      turn_right_2:\n        type: TurnRightAction\n"),
+        "The actions turn_right_2 have no counterpart here",
+    ),
+    "no limit of steps": (
+        SILENT.format(actions=ACTIONS) + "  environment:\n    max_episode_steps: 0\n",
+        "sets no limit of steps; 1000 were taken",
+    ),
+    "a file that is not here": (
+        "defaults:\n  - objectnav_of_ours\n  - _self_\n" + SILENT.format(actions=ACTIONS),
+        "defaults: objectnav_of_ours is not here, and what it says is missing",
+    ),
     "the training split": (SILENT.format(actions=ACTIONS).replace("split: val", "split: train"), "split is `train`"),
 }
 

@@ -83,7 +83,12 @@ def test_no_page_uses_a_word_that_is_not_there() -> None:
 
 
 def test_no_word_is_left_over() -> None:
-    of_values = ("part.", "purpose.", "form.")  # named by what a refusal says, or by the kind of a mistake
+    of_values = (
+        "part.",
+        "purpose.",
+        "form.",
+        "task.about.",
+    )  # named by what a refusal says, or by the kind of a mistake
     together = (*prefixes(), *of_values, "refusal.", "field.", "cause.", "advice.", "upload.js.", "column.")
     unused = {key for key in load_catalogue("en") if not key.startswith(together)} - used_keys()
     assert {key for key in unused if not key.endswith(".one")} == set()
@@ -378,6 +383,8 @@ def rendered(lines: Sequence[Row], **asked: str) -> bytes:
         over_time=None,
         scatter=plots.plot_metrics(lines, "sr", "score"),
         is_organiser=False,
+        shows_episodes=True,
+        shows_replays=True,
     ).encode()
 
 
@@ -439,3 +446,41 @@ def test_every_metric_of_ours_is_explained() -> None:
     assert {
         key.removeprefix("metric.about.") for key in load_catalogue("en") if key.startswith("metric.about.")
     } == known
+
+
+def test_names_beside_dots_never_cover_each_other() -> None:
+    """Names of the left half run to the right and those of the right half to the left: they meet in the middle."""
+    random_values = random.Random(4)
+    rows = [row(f"team {n}", random_values.random()) for n in range(60)]
+    drawn = plots.plot_metrics(rows, "tar", "score")
+    assert drawn is not None
+    named = [dot for dot in drawn.dots if dot.name]
+    assert len(named) > 3
+    for place, dot in enumerate(named):
+        for other in named[:place]:
+            if abs(dot.y - other.y) < plots.NAME_HEIGHT:
+                spans = [
+                    (d.name_x - plots.NAME_WIDTH + 9, d.name_x)
+                    if d.anchor == "end"
+                    else (d.name_x, d.name_x + plots.NAME_WIDTH - 9)
+                    for d in (dot, other)
+                ]
+                assert spans[0][1] <= spans[1][0] or spans[1][1] <= spans[0][0], (dot.title, other.title)
+
+
+AMERICAN = re.compile(
+    r"\b(color|center|behavior|favor|canceled|labeled|gray|catalog|defense|"
+    r"(organ|recogn|random|optim|initial|summar|visual|synchron)iz\w*|analyz\w*)\b",
+    re.IGNORECASE,
+)
+
+
+def test_our_english_is_british() -> None:
+    assert {key: text for key, text in load_catalogue("en").items() if AMERICAN.search(text)} == {}
+
+
+def test_our_chinese_has_chinese_punctuation() -> None:
+    """A comma or colon of another script between two characters is a slip of the keyboard."""
+    slip = re.compile(r"[\u4e00-\u9fff][,;:?!]|[,;?!][\u4e00-\u9fff]")
+    texts = {**load_catalogue("zh"), **load_refusals("zh")}
+    assert {key: text for key, text in texts.items() if slip.search(text)} == {}

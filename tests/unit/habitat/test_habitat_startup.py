@@ -65,6 +65,14 @@ def test_points_are_of_the_chosen_generation(tmp_path, level, kind):
     assert shown.stdout.split() == [kind]
 
 
+def test_a_clone_of_an_early_lab_is_recognised_by_its_old_name(tmp_path):
+    info = tmp_path / "habitat-0.1.7.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: habitat\nVersion: 0.1.7\n")
+    shown = run("from nav_eval_habitat.api_level import LEVEL; print(LEVEL.release)", tmp_path)
+    assert shown.stdout.strip() == "(0, 1, 7)"
+
+
 @pytest.mark.parametrize("name", ["habitat-sim", "magnum"])
 def test_packages_in_the_way_are_refused_by_name(monkeypatch, name):
     monkeypatch.setattr(conflicts, "_is_installed", lambda asked: asked == name)

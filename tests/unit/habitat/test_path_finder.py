@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import habitat_sim
+from habitat_sim.nav.greedy_geodesic_follower import count_turns
 
 
 @pytest.fixture
@@ -143,3 +144,9 @@ def test_a_follower_arrives(sim, finder):
     assert follower.next_action_along(goal) is None
     with pytest.raises(habitat_sim.errors.GreedyFollowerError):
         follower.next_action_along(np.array([900.0, 0.0, 900.0]))
+
+
+@pytest.mark.parametrize(("degrees", "turns"), [(10, 18), (15, 12), (30, 6), (45, 3), (60, 2), (90, 1)])
+def test_a_follower_turns_as_far_as_single_precision_lets_it(degrees, turns):
+    """With 15° it may turn right around, with 45° it may not: what Habitat's own sums come to."""
+    assert count_turns(math.radians(degrees)) == turns

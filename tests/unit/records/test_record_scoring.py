@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nav_eval.records.results import EpisodeOutcome, EpisodeStatus
+from nav_eval.records.results import EpisodeOutcome, EpisodeStatus, SubtaskRecord
 from nav_eval.records.scoring import (
     RunningMean,
     ScoreTally,
     compute_ranking_sum,
     compute_ranking_value,
+    find_success,
     get_scored_value,
     is_higher_better,
 )
@@ -66,3 +67,34 @@ def test_a_failure_ranks_with_zeros_and_an_unfinished_number_not_at_all() -> Non
     crashed = EpisodeOutcome(episode_id="a", status=EpisodeStatus.FAILED, metrics={"a": 0.5}, num_steps=3)
     assert compute_ranking_value(crashed, {"a": 0.5, "b": 0.5}) == 0.25
     assert compute_ranking_value(crashed, {"a": 0.5, "b": 0.5}, {"b": False}) is None
+
+
+def make_subtask(*, success: bool) -> SubtaskRecord:
+    return SubtaskRecord(
+        success=success,
+        oracle_success=True,
+        navigation_error=0.4,
+        ground_truth_distance=4.0,
+        ground_truth_steps=20,
+        steps=30,
+    )
+
+
+@pytest.mark.parametrize(
+    ("metrics", "subtasks", "status", "solved"),
+    [
+        ({"success": True}, (), EpisodeStatus.COMPLETED, True),
+        ({"success": False, "sr": 1.0}, (), EpisodeStatus.COMPLETED, False),
+        ({"sr": 1.0}, (False,), EpisodeStatus.COMPLETED, True),
+        ({"sr": None, "tar": 1.0}, (True, True), EpisodeStatus.COMPLETED, True),
+        ({"tar": 1.0}, (True, False), EpisodeStatus.COMPLETED, False),
+        ({"answer": 0.7}, (), EpisodeStatus.COMPLETED, None),
+        ({"sr": 1.0}, (), EpisodeStatus.FAILED, False),
+    ],
+)
+def test_an_episode_is_solved_by_its_metric_or_by_all_of_its_subtasks(
+    metrics: dict[str, float | None], subtasks: tuple[bool, ...], status: EpisodeStatus, solved: bool | None
+) -> None:
+    closed = tuple(make_subtask(success=success) for success in subtasks)
+    outcome = EpisodeOutcome(episode_id="a", status=status, metrics=metrics, num_steps=3, subtasks=closed)
+    assert find_success(outcome) is solved

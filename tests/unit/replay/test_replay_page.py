@@ -108,18 +108,33 @@ def test_the_policy_allows_the_two_inline_parts_and_no_request() -> None:
 
 
 def test_the_body_for_a_server_has_nothing_inline() -> None:
-    html = page.render_body(sample(HOSTILE), sources={"data": "/r/1.json?a=1&b=2", "view-0": "/r/1/0.json"})
+    html = page.render_body(sample(HOSTILE), sources={"data": "/r/1.json?a=1&b=2", "frames": "/r/1/frames?e=1"})
     seen = Elements(html)
     assert not {tag for tag, _ in seen.tags} & {"script", "style"}
     assert not [name for _, attributes in seen.tags for name in attributes if name == "style" or name.startswith("on")]
     root = next(attributes for _, attributes in seen.tags if attributes.get("id") == "replay")
-    assert (root["data-data"], root["data-view-0"]) == ("/r/1.json?a=1&b=2", "/r/1/0.json")
+    assert (root["data-data"], root["data-frames"]) == ("/r/1.json?a=1&b=2", "/r/1/frames?e=1")
 
 
 def test_the_data_leave_the_pictures_to_the_views() -> None:
     replay = sample(steps=5)
     assert json.loads(page.encode_data(replay))["views"][0]["frames"] == []
     assert len(json.loads(page.encode_frames(replay.views[0]))) == 5
+
+
+def test_pictures_are_sent_in_pieces() -> None:
+    views = [CameraView(sensor=name, width=4, height=4, frames=[bytes([k]) for k in range(5)]) for name in "ab"]
+    replay = msgspec.structs.replace(sample(steps=7), views=views)
+    piece = [[base64.b64decode(frame)[0] for frame in frames] for frames in read_piece(replay, 2, 4)]
+    assert piece == [[2, 3], [2, 3]]
+    assert [base64.b64decode(frame)[0] for frame in read_piece(replay, 4, 12)[0]] == [4, 4, 4]  # a camera ended early
+    assert read_piece(replay, 40, 48) == [[], []]
+    assert len(json.loads(page.encode_frame_range(replay, start=0, stop=2, views=[1]))) == 1
+
+
+def read_piece(replay: Replay, start: int, stop: int) -> list[list[str]]:
+    pieces: list[list[str]] = json.loads(page.encode_frame_range(replay, start=start, stop=stop))
+    return pieces
 
 
 def test_a_replay_survives_its_file() -> None:

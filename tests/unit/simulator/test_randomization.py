@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nav_eval.config.schema import DRConfig
-from nav_eval.dataset.episode import Episode, Goal, PrivateEpisode, PublicEpisode
+from nav_eval.dataset.episode import Episode, Goal, Instruction, PrivateEpisode, PublicEpisode
 from nav_eval.records.geometry import Pose
 from nav_eval.scene.model import Scene
 from nav_eval.simulator.camera_rig import CameraJitter
@@ -113,13 +113,75 @@ def test_goals_keep_their_look() -> None:
     assert goal not in changed_objects(randomize_scene(house(), drawn, episode(goal)))
 
 
+def measure_gaps(scene: Scene, base: Scene) -> list[float]:
+    """Metres from the bottom of each added thing straight down to what was there before; negative inside something."""
+    corners = base.positions[base.triangles].astype(np.float64)
+    lower, upper = corners.min(axis=1), corners.max(axis=1)
+    gaps = []
+    for thing in scene.semantics.objects[len(base.semantics.objects) :]:
+        (x, y, z), bottom = thing.center, thing.center[1] - thing.size[1] / 2
+        under = (lower[:, 0] <= x) & (x <= upper[:, 0]) & (lower[:, 2] <= z) & (z <= upper[:, 2])
+        heights = []
+        for a, b, c in corners[under]:
+            area = np.linalg.det([[b[0] - a[0], b[2] - a[2]], [c[0] - a[0], c[2] - a[2]]])
+            if abs(area) < 1e-12:
+                continue
+            u = np.linalg.det([[x - a[0], z - a[2]], [c[0] - a[0], c[2] - a[2]]]) / area
+            v = np.linalg.det([[b[0] - a[0], b[2] - a[2]], [x - a[0], z - a[2]]]) / area
+            if min(u, v, 1 - u - v) >= -1e-9:
+                heights.append(a[1] + u * (b[1] - a[1]) + v * (c[1] - a[1]))
+        gaps.append(bottom - max(height for height in heights if height < y + thing.size[1] / 2))
+    return gaps
+
+
 def test_clutter_stands_on_things() -> None:
     drawn = draw(0, clutter_scene=True)
     assert drawn is not None
     scene = randomize_scene(house(), drawn, episode())
     added = scene.semantics.objects[len(house().semantics.objects) :]
     assert len(added) == drawn.clutter
-    assert all(thing.category == "clutter" and thing.center[1] > 0.3 for thing in added)
+    assert all(thing.category == "clutter" and thing.center[1] > 0.3 and thing.region for thing in added)
+    assert all(abs(gap) < 0.005 for gap in measure_gaps(scene, house()))
+
+
+@pytest.mark.slow
+def test_of_five_hundred_things_none_floats() -> None:
+    gaps: list[float] = []
+    for seed in (3, 4, 5):
+        base = generate_house(seed).scene
+        for number in range(40):
+            drawn = draw(0, clutter_scene=True, seed=seed, episode_id=f"e{number}")
+            assert drawn is not None
+            gaps += measure_gaps(randomize_scene(base, drawn, episode()), base)
+    assert len(gaps) >= 500
+    assert [gap for gap in gaps if not -0.005 < gap < 0.01] == []
+
+
+def test_clutter_is_lit_like_what_it_stands_on() -> None:
+    drawn = draw(2, clutter_scene=True)
+    assert drawn is not None
+    scene = randomize_scene(house(), drawn, episode())
+    added = slice(len(house().positions), None)
+    assert scene.materials[scene.triangle_material[-1]].unlit
+    assert 40 < scene.colors[added, :3].mean() < 230
+    assert scene.colors[added, :3].std() > 3
+
+
+def test_what_the_words_mention_keeps_its_look() -> None:
+    walls = {thing.object_id for thing in house().semantics.objects if thing.category == "wall"}
+    cushions = {t.object_id for t in house().semantics.objects if t.category in ("cushion", "sofa")}
+    drawn = draw(1)
+    assert drawn is not None
+    plain = changed_objects(randomize_scene(house(), drawn, episode()))
+    told = PublicEpisode(
+        episode_id="e", instruction=Instruction(text="Find the red cushion in the bedroom with the light pink walls.")
+    )
+    kept = changed_objects(randomize_scene(house(), drawn, Episode(public=told, private=episode().private)))
+    assert walls & plain
+    assert not walls & kept
+    assert not {thing for thing in cushions if thing in kept} & {
+        t.object_id for t in house().semantics.objects if t.category == "cushion"
+    }
 
 
 def test_other_light_is_other_colours() -> None:

@@ -166,7 +166,7 @@ def test_more_than_announced_is_refused(blobs: BlobStore) -> None:
 
 def test_the_wrong_bytes_are_refused_and_the_upload_stays(blobs: BlobStore) -> None:
     upload(blobs, "uploads/1", b"evil")
-    with pytest.raises(DigestMismatch, match="upload them again"):
+    with pytest.raises(DigestMismatch, match="upload it again"):
         blobs.finalise("uploads/1", "images", length=4, sha256=sha256(b"good"))
     with pytest.raises(OffsetMismatch, match="4 of 9"):
         blobs.finalise("uploads/1", "images", length=9)

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from nav_eval.dataset.episode import Episode, Goal, PrivateEpisode, PublicEpisode, Subtask
 from nav_eval.metrics.lh_vln import METRIC_NAMES as LH_METRICS
+from nav_eval.metrics.lh_vln import ScoringOptions
 from nav_eval.metrics.registry import METRICS
 from nav_eval.records.geometry import Pose, Vec3
-from nav_eval.records.scoring import is_higher_better
+from nav_eval.records.scoring import ScoringRule, is_higher_better
 from nav_eval.scene.navigation import OpenPlane
 from nav_eval.tasks import Moved, Progress, TaskRules
 from nav_eval.tasks.base import Task
@@ -42,9 +43,10 @@ def episode() -> Episode:
     return Episode(public=PublicEpisode(episode_id="one"), private=private)
 
 
-def begin(task: type[Task], *, stop_needed: bool) -> Progress:
+def begin(task: type[Task], *, stop_needed: bool, rule: ScoringRule = ScoringRule.DOCUMENTED) -> Progress:
     names = GENERAL if task is VLNTask else (*LH_METRICS, "oracle_success", "path_length", "collisions")
-    rules = TaskRules(metrics=names, max_steps=LIMIT, stop_needed=stop_needed)
+    options = ScoringOptions(rule=rule)
+    rules = TaskRules(metrics=names, max_steps=LIMIT, stop_needed=stop_needed, scoring=options)
     return task(rules).start(episode(), OpenPlane())
 
 
@@ -65,20 +67,31 @@ def is_better(name: str, one: float | None, other: float | None) -> bool:
     return one > other + 1e-12 if higher else one < other - 1e-12
 
 
-@pytest.mark.parametrize("task", [VLNTask, LongHorizonTask])
+@pytest.mark.parametrize(
+    ("task", "rule"),
+    [
+        (VLNTask, ScoringRule.DOCUMENTED),
+        (LongHorizonTask, ScoringRule.DOCUMENTED),
+        (LongHorizonTask, ScoringRule.REFERENCE),
+    ],
+)
 @pytest.mark.parametrize("stop_needed", [True, False])
 @settings(max_examples=100, deadline=None)
 @given(moves=MOVES, later=MOVES)
 def test_a_crash_is_never_rewarded(
-    task: type[Task], stop_needed: bool, moves: list[tuple[str, int, int]], later: list[tuple[str, int, int]]
+    task: type[Task],
+    rule: ScoringRule,
+    stop_needed: bool,
+    moves: list[tuple[str, int, int]],
+    later: list[tuple[str, int, int]],
 ) -> None:
-    crashed = begin(task, stop_needed=stop_needed)
+    crashed = begin(task, stop_needed=stop_needed, rule=rule)
     place = walk(crashed, moves)
     if crashed.over:
         return
     crashed.abort()
     worth = crashed.result().metrics
-    idle, went_on = begin(task, stop_needed=stop_needed), begin(task, stop_needed=stop_needed)
+    idle, went_on = (begin(task, stop_needed=stop_needed, rule=rule) for _ in range(2))
     walk(idle, moves)
     while not idle.over:
         idle.advance(Moved(action="turn_left", position=place))

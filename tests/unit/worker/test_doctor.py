@@ -4,6 +4,7 @@ import json
 import os
 import resource
 import sqlite3
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from nav_eval_store.work.broker import Broker
 from nav_eval_worker.doctor import Finding, Installation, Level, examine, machine, services
 from nav_eval_worker.doctor.command import make_table
 from nav_eval_worker.doctor.installation import Requirements
+from nav_eval_worker.doctor.rendering import run_while_working
 
 UNWRITABLE = Path("/proc/nav-eval")  # nobody can write there, not even root
 
@@ -226,6 +228,14 @@ def test_a_check_that_breaks_is_a_finding(here):
     finding = only(examine(here, (breaking,)))
     assert finding.level is Level.FAIL
     assert "oops" in finding.found
+
+
+def test_a_slow_picture_is_waited_for_and_a_hanging_driver_is_not():
+    slow = [sys.executable, "-c", "import time\nwhile time.process_time() < 2: pass\nprint('drawn')"]
+    done = run_while_working(slow, patience=1.0)
+    assert done is not None
+    assert done.stdout == "drawn\n"
+    assert run_while_working([sys.executable, "-c", "import time; time.sleep(999)"], patience=0.5) is None
 
 
 @pytest.mark.slow

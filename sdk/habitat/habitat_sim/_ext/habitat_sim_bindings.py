@@ -2,6 +2,7 @@
 
 from habitat_sim import geo
 from habitat_sim.bindings import *
+from habitat_sim.geo import OBB, BBox, Ray
 from habitat_sim.gfx import *
 from habitat_sim.metadata import MetadataMediator
 from habitat_sim.nav import *
@@ -11,4 +12,4 @@ from habitat_sim.sensor import *
 
 MapStringString = dict
 
-__all__ = ["MapStringString", "MetadataMediator", "geo"]
+__all__ = ["OBB", "BBox", "MapStringString", "MetadataMediator", "Ray", "geo"]

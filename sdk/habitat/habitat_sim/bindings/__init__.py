@@ -15,7 +15,7 @@ from habitat_sim.sensor import *  # noqa: F403
 from habitat_sim.sim import SimulatorBackend
 from habitat_sim.sim_config import SimulatorConfiguration
 
-audio_enabled, built_with_bullet, cuda_enabled = False, False, False
+audio_enabled = built_with_bullet = cuda_enabled = vhacd_enabled = False
 stage_id = -1
 
 __all__ = [
@@ -38,4 +38,5 @@ __all__ = [
     "built_with_bullet",
     "cuda_enabled",
     "stage_id",
+    "vhacd_enabled",
 ]

@@ -1,6 +1,6 @@
 """Navigation: the mesh, ways on it, and who follows them."""
 
-from habitat_sim.nav.follower import (
+from habitat_sim.nav.greedy_geodesic_follower import (
     GreedyFollowerCodes,
     GreedyGeodesicFollower,
     GreedyGeodesicFollowerImpl,

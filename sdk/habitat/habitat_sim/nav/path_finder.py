@@ -52,6 +52,10 @@ class PathFinder:
             )
         return self._mesh
 
+    def find_mesh(self) -> NavigationMesh | None:
+        """The mesh, if there is one."""
+        return self._mesh
+
     @property
     def outline(self) -> MeshOutline:
         assert self._outline is not None or self.mesh

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nav_eval.config.file_kinds import KINDS
 from nav_eval.config.habitat import mapping
-from nav_eval.config.habitat.cautions import list_cautions, note_facts
+from nav_eval.config.habitat.cautions import list_cautions, list_missing_files, note_facts
 from nav_eval.config.habitat.hydra import HydraComposer
 from nav_eval.config.habitat.mapping import Tree
 from nav_eval.config.habitat.values import (
@@ -61,7 +61,7 @@ def migrate_habitat(path: Path) -> HabitatMigration:
         names=KnownNames.from_installation(),
     )
     not_carried = (*unresolved, *leaves.rest(explain_leftover))
-    cautions = tuple(list_cautions(tree, facts))
+    cautions = (*list_cautions(tree, facts), *list_missing_files(unresolved))
     return HabitatMigration(source=path.name, tree=tree, not_carried=not_carried, cautions=cautions)
 
 

@@ -4,12 +4,14 @@ Habitat's defaults and what it leaves to other files make a benchmark that loads
 caution is a sentence that says what was understood and what to change.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from nav_eval.config.habitat.values import HabitatLeaves
+from nav_eval.config.habitat.mapping import ACTIONS
+from nav_eval.config.habitat.values import HabitatLeaves, LeftoverValue
 
 LEAST_VLN_SUCCESS = 1.0  #: metres; VLN's benchmarks use 3, and 0.2 is Habitat's default for PointNav
+STEPS = ("habitat", "environment", "max_episode_steps")
 RXR_FEATURES = ("rxr_instruction", "rxr_instruction_sensor")
 
 
@@ -19,6 +21,7 @@ class StatedFacts(NamedTuple):
     task_type: bool
     dataset_type: bool
     actions: tuple[str, ...]
+    unlimited: bool  #: no limit of steps is asked for
     sensors: tuple[str, ...]
 
 
@@ -28,6 +31,7 @@ def note_facts(leaves: HabitatLeaves) -> StatedFacts:
         task_type=leaves.has(*task, "type"),
         dataset_type=leaves.has("habitat", "dataset", "type"),
         actions=tuple(leaves.below(*task, "actions")),
+        unlimited=leaves.take(*STEPS) == 0,
         sensors=tuple(leaves.below(*task, "lab_sensors")),
     )
 
@@ -41,6 +45,8 @@ def list_cautions(tree: dict[str, Any], facts: StatedFacts) -> Iterator[str]:
             f"The file does not say which task it is for, so it became {task['type']}; if it is laid over "
             "another file, migrate that one, or set task.type."
         )
+    if facts.unlimited:
+        yield f"The file sets no limit of steps; {evaluation['max_steps']} were taken: set evaluation.max_steps."
     if any(name in RXR_FEATURES for name in facts.sensors):
         yield (
             "RxR's instruction sensor gives features (BERT) in Habitat; here `instruction` is the text itself, and "
@@ -64,3 +70,15 @@ def _check_actions(task: dict[str, Any], facts: StatedFacts) -> Iterator[str]:
             f"Of the task's actions only {', '.join(kept) or 'none'} is left: {lost} have no counterpart here, and "
             "nobody can move. Give task.actions move_forward, turn_left and turn_right, or velocity_control."
         )
+    elif unknown := [name for name in facts.actions if name not in ACTIONS]:
+        yield (
+            f"The actions {', '.join(unknown)} have no counterpart here: an agent that gives one of them ends in a "
+            "protocol_error. See that it does not, or add yours as a plug-in."
+        )
+
+
+def list_missing_files(unresolved: Iterable[LeftoverValue]) -> Iterator[str]:
+    """Files that a configuration is built on and that are not here; those of trainers say nothing of an evaluation."""
+    for entry in unresolved:
+        if "habitat_baselines" not in entry.name:
+            yield f"{entry.name} is not here, and what it says is missing: migrate the file that has all of it."

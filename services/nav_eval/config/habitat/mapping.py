@@ -28,10 +28,10 @@ _FORMATS = {
     "InstanceImageNav-v1": "imagenav",
 }
 
-_ACTIONS = {"stop": "stop", "velocity_stop": "stop", "empty": None, "velocity_control": "velocity_control"}
-_ACTIONS |= {name: name for name in ("move_forward", "turn_left", "turn_right", "look_up", "look_down")}
+ACTIONS = {"stop": "stop", "velocity_stop": "stop", "empty": None, "velocity_control": "velocity_control"}
+ACTIONS |= {name: name for name in ("move_forward", "turn_left", "turn_right", "look_up", "look_down")}
 
-_USUAL_ACTIONS = ("stop", "move_forward", "turn_left", "turn_right")
+_USUALACTIONS = ("stop", "move_forward", "turn_left", "turn_right")
 
 _METRICS = {
     "success": "success",
@@ -67,7 +67,7 @@ def map_actions(leaves: HabitatLeaves) -> list[Tree]:
     found: list[Tree] = []
     for name in leaves.below(*TASK, "actions"):
         place = (*TASK, "actions", name)
-        ours = _ACTIONS.get(name)
+        ours = ACTIONS.get(name)
         if ours is None:
             leaves.refuse(place, "there is no such action here")
             continue
@@ -78,7 +78,7 @@ def map_actions(leaves: HabitatLeaves) -> list[Tree]:
             action["params"] = params
         if ours not in [other["name"] for other in found]:
             found.append(action)
-    return found or [{"name": name, "params": _map_action_params(leaves, name, ())} for name in _USUAL_ACTIONS]
+    return found or [{"name": name, "params": _map_action_params(leaves, name, ())} for name in _USUALACTIONS]
 
 
 def _map_action_params(leaves: HabitatLeaves, name: str, place: KeyPath) -> Tree:

@@ -5,11 +5,11 @@ from nav_eval.config.schema.benchmark import (
     BenchmarkConfig,
     DatasetConfig,
     EvaluationConfig,
-    GenerateConfig,
     OutputConfig,
     SimulatorConfig,
 )
 from nav_eval.config.schema.competition import CompetitionConfig, RankingConfig
+from nav_eval.config.schema.generation import GenerateConfig
 from nav_eval.config.schema.rig import RigConfig
 from nav_eval.config.schema.scenario import (
     DRConfig,

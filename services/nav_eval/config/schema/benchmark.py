@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from nav_eval.config.schema.generation import GenerateConfig
 from nav_eval.config.schema.rig import RigConfig
 from nav_eval.config.schema.scenario import RobotConfig, ScenarioConfig, UpAxis
 from nav_eval.config.schema.task import TaskConfig
@@ -52,25 +53,6 @@ def _to_id_text(value: object) -> object:
 
 Id = Annotated[Text, BeforeValidator(_to_id_text, json_schema_input_type=str | int)]
 Language = Annotated[str, Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")]
-
-
-class GenerateConfig(ConfigModel):
-    """What to make when `data_path` does not exist: houses and episodes that need no download."""
-
-    houses: Count = 2
-    seed: Seed = 0
-    episodes: Count = 10
-    """In the split, over all houses."""
-    split: Name = "val_unseen"
-    """Seen and unseen splits never share a house or an instruction template."""
-    subtasks: tuple[Count, Count] = (2, 4)
-    """Fewest and most sub-tasks of an LH-VLN episode."""
-
-    @model_validator(mode="after")
-    def _fewest_first(self) -> "GenerateConfig":
-        if self.subtasks[0] > self.subtasks[1]:
-            raise make_refusal(f"has subtasks {list(self.subtasks)}; write the fewest first, then the most")
-        return self
 
 
 class DatasetConfig(ConfigModel):
@@ -176,11 +158,13 @@ class RenderingConfig(ConfigModel):
     render_mode: Literal["rgb", "depth", "rgbd", "semantic", "none"] = "rgb"
     """The sensors decide what is drawn; `none` draws nothing at all (verification, dry runs)."""
     render_quality: Literal["low", "medium", "high"] = "high"
-    """Texture filtering, anti-aliasing and shadows."""
+    """`low` never blends mipmaps; the others are the same."""
     gpu: Index | Literal["auto", "cpu"] = "auto"
     """Index of the graphics card, `cpu` for Mesa's software renderer, or whatever is there."""
-    lighting: Literal["auto", "unlit", "lit"] = "auto"
-    """Scans carry their light in the picture (unlit); generated houses have lamps (lit)."""
+    lighting: Literal["auto", "environment", "flat", "unlit", "lit"] = "auto"
+    """`auto` lights what is not unlit; `flat`: colours of the file; `unlit`: no baked light; `lit`: light by facing."""
+    filter: Annotated[Literal["auto", "trilinear", "bilinear"], LaterField] = "auto"
+    """Of minified textures: blend the two nearest mipmaps, or take the nearest; `auto` blends on graphics cards."""
     culling: Flag = True
     """Skip what cannot be seen; pictures are the same either way."""
     cache_mb: Count = 2048

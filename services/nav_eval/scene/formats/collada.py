@@ -15,7 +15,8 @@ from PIL import Image, PngImagePlugin
 
 from nav_eval.errors import SceneError
 from nav_eval.records.geometry import Vec3
-from nav_eval.scene.formats import images
+from nav_eval.scene.color import to_linear
+from nav_eval.scene.formats.collada_repair import place_skins, repair_collada
 from nav_eval.scene.formats.geometry import PartList
 from nav_eval.scene.formats.images import TextureFiles
 from nav_eval.scene.formats.scene_folder import ReadLimits, SceneFolder, check_limit
@@ -37,9 +38,9 @@ if TYPE_CHECKING:
 PRIMITIVES = ("triangles", "polylist", "polygons", "tristrips", "trifans")
 #: Elements that mean something to a viewer and nothing to trimesh's reader.
 LEFT_OUT = {
-    "instance_controller": "skinned or morphed meshes",
+    "instance_controller": "skinned or morphed meshes without a mesh",
     "instance_light": "lights",
-    "animation": "animations; the scene is read as it stands at rest",
+    "animation": "animations",
     "lines": "sets of lines",
     "linestrips": "line strips",
     "convex_mesh": "convex meshes",
@@ -57,13 +58,37 @@ PICTURE = "picture"
 
 def read_collada(content: bytes, *, folder: SceneFolder, log: ReadLog) -> Scene:
     """The scene in a .dae file: Y up and in metres, as its asset says."""
+    content, outline = _prepare(content, folder, log)
+    if outline.up_axis != "Y_UP":
+        log.note(f"The file says {outline.up_axis}; turned to +Y.")
+    return _read(content, outline, to_world=outline.to_world, folder=folder, log=log)
+
+
+def read_collada_unturned(content: bytes, *, folder: SceneFolder, log: ReadLog) -> Scene:
+    """The same in the file's own axes, whichever it calls up: Gazebo and RViz do not look at `<up_axis>`."""
+    content, outline = _prepare(content, folder, log)
+    to_metres = np.diag([outline.metres, outline.metres, outline.metres, 1.0])
+    return _read(content, outline, to_world=to_metres, folder=folder, log=log)
+
+
+def _prepare(content: bytes, folder: SceneFolder, log: ReadLog) -> "tuple[bytes, _Outline]":
+    """The file with plain meshes for skinned ones, and what it holds."""
     outline = _Outline(content, source=log.source, limits=folder.limits)
+    if not outline.has_skins:
+        return content, outline
+    content = place_skins(content, log)
+    return content, _Outline(content, source=log.source, limits=folder.limits)
+
+
+def _read(
+    content: bytes, outline: "_Outline", *, to_world: NDArray[np.float64], folder: SceneFolder, log: ReadLog
+) -> Scene:
     outline.report(log)
     meshes = _load(content, log)
     shown = _Materials(TextureFiles(folder, log))
     parts = PartList(folder.limits, log)
     for mesh in meshes:
-        add_mesh(parts, mesh, to_world=outline.to_world, material=shown.get_slot(mesh), log=log)
+        add_mesh(parts, mesh, to_world=to_world, material=shown.get_slot(mesh), log=log)
     return parts.join(materials=shown.materials, textures=shown.files.textures)
 
 
@@ -74,10 +99,13 @@ def list_picture_files(content: bytes, *, source: str, limits: ReadLimits) -> li
 
 def _load(content: bytes, log: ReadLog) -> list[LoadedMesh]:
     """Strictly at first; a file with a broken reference is read without what it refers to, and that is said."""
-    try:
-        return load_meshes(content, kind="dae", log=log, resolver=_StandIns(), ignore_broken=False)
-    except SceneError as error:
-        cause = error.__cause__
+    cause: BaseException | None = None
+    for repair in (lambda content, _: content, repair_collada):
+        try:
+            content = repair(content, log)
+            return load_meshes(content, kind="dae", log=log, resolver=_StandIns(), ignore_broken=False)
+        except SceneError as error:
+            cause = error.__cause__
     meshes = load_meshes(content, kind="dae", log=log, resolver=_StandIns(), ignore_broken=True)
     log.warn(f"Something broken is left out, with what depends on it ({type(cause).__name__}: {cause}).")
     return meshes
@@ -108,9 +136,11 @@ class _Outline:
         matrix[:3, :3] = self.metres * np.array(UPRIGHT[self.up_axis])
         return matrix
 
+    @property
+    def has_skins(self) -> bool:
+        return self._counts["instance_controller"] > 0
+
     def report(self, log: ReadLog) -> None:
-        if self.up_axis != "Y_UP":
-            log.note(f"The file says {self.up_axis}; turned to +Y.")
         if self.metres != 1.0:
             log.note(f"The file's unit is {self.metres:g} m; scaled to metres.")
         if self._has_polygons:
@@ -166,7 +196,7 @@ class _Outline:
 
     def _to_metres(self, text: str) -> float:
         try:
-            metres = float(text)
+            metres = float(text.replace(",", "."))  # some writers follow their country's comma
         except ValueError:
             metres = 0.0
         if not 0.0 < metres < 1e9:
@@ -234,4 +264,4 @@ class _Materials:
 
 
 def _to_linear(srgb: NDArray[np.float64]) -> Vec3:
-    return to_vector(images.to_linear(np.clip(np.nan_to_num(srgb), 0, 1)))
+    return to_vector(to_linear(np.clip(np.nan_to_num(srgb), 0, 1)))

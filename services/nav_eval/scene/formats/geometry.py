@@ -1,7 +1,8 @@
 """What all readers share: vector arithmetic, polygons cut into triangles, and parts that become one triangle list."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,11 @@ def compute_area_vectors(positions: NDArray[np.float32], triangles: NDArray[np.u
     a, b, c = (positions[triangles[:, corner]].astype(np.float64) for corner in range(3))
     with np.errstate(over="ignore", invalid="ignore"):
         return np.cross(b - a, c - a)
+
+
+def iterate_slices(count: int, *, size: int = 1 << 18) -> Iterator[slice]:
+    """Runs that cover `count` rows: what is worked out in double precision goes through memory piece by piece."""
+    return (slice(start, min(start + size, count)) for start in range(0, count, size))
 
 
 def compute_vertex_normals(positions: NDArray[np.float32], triangles: NDArray[np.uint32]) -> NDArray[np.float32]:
@@ -164,13 +170,28 @@ class MeshPart:
     object_id: int = 0
 
 
+def move_part(part: MeshPart, matrix: NDArray[np.float64], *, object_id: int) -> MeshPart:
+    """A part placed by a 4 × 4 matrix."""
+    return replace(
+        part,
+        positions=transform_points(part.positions, matrix),
+        normals=transform_normals(part.normals, matrix),
+        triangles=part.triangles[:, ::-1] if is_mirroring(matrix) else part.triangles,
+        object_id=object_id,
+    )
+
+
 class PartList:
-    """Parts as they are read, counted against the limits."""
+    """Parts as they are read, counted against the limits.
+
+    Instances share their part until they are joined, and are then moved straight into the scene's arrays: a small file
+    that places a mesh ten thousand times takes the memory of what it shows, once.
+    """
 
     def __init__(self, limits: ReadLimits, log: ReadLog) -> None:
         self._limits = limits
         self._log = log
-        self._parts: list[MeshPart] = []
+        self._placed: list[tuple[MeshPart, NDArray[np.float64] | None, int]] = []
         self._vertices = 0
         self._triangles = 0
 
@@ -182,30 +203,58 @@ class PartList:
         check_limit(self._triangles, limit=self._limits.triangles, what="triangles", source=self._log.source)
 
     def add(self, part: MeshPart) -> None:
-        self._parts.append(part)
+        self._placed.append((part, None, part.object_id))
+
+    def place(self, part: MeshPart, matrix: NDArray[np.float64], *, object_id: int) -> None:
+        """Add a part where a 4 × 4 matrix puts it."""
+        self._placed.append((part, matrix, object_id))
 
     def join(
         self, *, materials: Sequence[Material], textures: Sequence[Texture] = (), lights: Sequence[Light] = ()
     ) -> Scene:
         """One scene of all parts, without objects' names yet."""
-        parts = self._parts
-        if not any(len(part.triangles) for part in parts):
-            raise SceneError(f"{self._log.source}: there is not a single triangle in it.")
-        self._log.meshes = len(parts)
+        counts = [len(part.triangles) for part, _, _ in self._placed]
+        if not any(counts):
+            raise SceneError(self._explain_emptiness())
+        self._log.meshes = len(self._placed)
         self._log.triangles = self._triangles
         check_limit(len(materials), limit=self._limits.materials, what="materials", source=self._log.source)
-        counts = [len(part.triangles) for part in parts]
-        starts = np.cumsum([0, *(len(part.positions) for part in parts[:-1])]).astype(np.uint32)
-        return Scene(
-            positions=np.concatenate([part.positions for part in parts]),
-            normals=np.concatenate([part.normals for part in parts]),
-            uvs=np.concatenate([part.uvs for part in parts]),
-            colors=np.concatenate([part.colors for part in parts]),
-            triangles=np.concatenate([part.triangles + start for part, start in zip(parts, starts, strict=True)]),
-            triangle_material=np.repeat([part.material for part in parts], counts).astype(np.uint16),
-            triangle_object=np.repeat([part.object_id for part in parts], counts).astype(np.uint32),
+        scene = Scene(
+            **self._make_arrays(),
+            triangle_material=np.repeat([part.material for part, _, _ in self._placed], counts).astype(np.uint16),
+            triangle_object=np.repeat([object_id for _, _, object_id in self._placed], counts).astype(np.uint32),
             triangle_category=np.zeros(sum(counts), np.uint16),
             materials=tuple(materials),
             textures=tuple(textures),
             lights=tuple(lights),
         )
+        vertex = triangle = 0
+        for part, matrix, object_id in self._placed:
+            moved = part if matrix is None else move_part(part, matrix, object_id=object_id)
+            ahead = slice(vertex, vertex + len(moved.positions))
+            for whole, piece in (
+                (scene.positions, moved.positions),
+                (scene.normals, moved.normals),
+                (scene.uvs, moved.uvs),
+                (scene.colors, moved.colors),
+            ):
+                whole[ahead] = piece
+            scene.triangles[triangle : triangle + len(moved.triangles)] = moved.triangles + np.uint32(vertex)
+            vertex, triangle = vertex + len(moved.positions), triangle + len(moved.triangles)
+        return scene
+
+    def _explain_emptiness(self) -> str:
+        left_out = " ".join(self._log.report().warnings)[:600]
+        because = f" {left_out}" if left_out else " Nothing was left out; export it again, with its meshes."
+        return f"{self._log.source}: there is not a single triangle in it.{because}"
+
+    def _make_arrays(self) -> dict[str, Any]:
+        vertices = sum(len(part.positions) for part, _, _ in self._placed)
+        triangles = sum(len(part.triangles) for part, _, _ in self._placed)
+        return {
+            "positions": np.empty((vertices, 3), np.float32),
+            "normals": np.empty((vertices, 3), np.float32),
+            "uvs": np.empty((vertices, 2), np.float32),
+            "colors": np.empty((vertices, 4), np.uint8),
+            "triangles": np.empty((triangles, 3), np.uint32),
+        }

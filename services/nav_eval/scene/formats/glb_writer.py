@@ -6,6 +6,7 @@ give equal bytes. What is written is what `read_scene` reads back.
 
 import io
 import json
+import math
 import os
 import struct
 from collections.abc import Iterator, Sequence
@@ -17,12 +18,12 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from nav_eval.records.geometry import Vec3
-from nav_eval.scene.model import Light, Material, Scene, Texture, Wrap
+from nav_eval.scene.model import MATTE, Light, Material, Scene, Texture, Wrap
 
 JsonObject = dict[str, Any]
 
 WRAPS = {Wrap.REPEAT: 10497, Wrap.CLAMP: 33071, Wrap.MIRROR: 33648}
-LIGHT_TYPES = {"sun": "directional", "point": "point"}
+LIGHT_TYPES = {"sun": "directional", "point": "point", "spot": "spot"}
 NEAREST, LINEAR = 9728, 9729
 VERTEX_DATA, INDEX_DATA = 34962, 34963
 
@@ -31,8 +32,12 @@ def write_glb(scene: Scene, path: Path | str) -> None:
     """Write `scene` to `path`; an existing file is replaced in one step."""
     path = Path(path)
     unfinished = path.with_name(f"{path.name}.{os.getpid()}.part")
-    unfinished.write_bytes(encode_glb(scene))
-    unfinished.replace(path)
+    try:
+        unfinished.write_bytes(encode_glb(scene))
+        unfinished.replace(path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
 
 
 def encode_glb(scene: Scene) -> bytes:
@@ -86,7 +91,7 @@ class _GlbWriter:
             table = _describe_material(material)
             self._extensions.update(table.get("extensions", {}))
             self._materials.append(table)
-            self._textured.append(material.texture is not None)
+            self._textured.append(bool(material.maps))
 
     def add_textures(self, textures: Sequence[Texture]) -> None:
         images: dict[int, int] = {}  # several textures may share one picture
@@ -122,12 +127,7 @@ class _GlbWriter:
                 "rotation": _compute_rotation(light.direction),
                 "extensions": {"KHR_lights_punctual": {"light": len(self._lights)}},
             })  # fmt: skip
-            self._lights.append({
-                "type": LIGHT_TYPES[light.kind],
-                "color": list(light.color),
-                "intensity": light.intensity,
-                "range": light.range,
-            })  # fmt: skip
+            self._lights.append(_describe_light(light))
 
     def finish(self) -> bytes:
         document: JsonObject = {
@@ -194,8 +194,22 @@ class _GlbWriter:
         return len(self._views) - 1
 
 
+def _describe_light(light: Light) -> JsonObject:
+    table: JsonObject = {"type": LIGHT_TYPES[light.kind], "color": list(light.color), "intensity": light.intensity}
+    if math.isfinite(light.range):
+        table["range"] = light.range
+    if light.kind == "spot":
+        table["spot"] = {"innerConeAngle": light.inner_cone, "outerConeAngle": light.outer_cone}
+    return table
+
+
 def _describe_material(material: Material) -> JsonObject:
-    surface: JsonObject = {"baseColorFactor": list(material.base_color), "metallicFactor": 0.0}
+    shading = material.shading
+    surface: JsonObject = {"baseColorFactor": list(material.base_color), "metallicFactor": shading.metallic}
+    if shading.roughness != 1.0:
+        surface["roughnessFactor"] = shading.roughness
+    if shading.roughness_map is not None:
+        surface["metallicRoughnessTexture"] = {"index": shading.roughness_map}
     if material.texture is not None:
         surface["baseColorTexture"] = {"index": material.texture}
     table: JsonObject = {"pbrMetallicRoughness": surface, "alphaMode": material.alpha_mode.name}
@@ -205,15 +219,40 @@ def _describe_material(material: Material) -> JsonObject:
         table["alphaCutoff"] = material.alpha_cutoff
     if material.double_sided:
         table["doubleSided"] = True
+    if shading.normal_map is not None:
+        table["normalTexture"] = {"index": shading.normal_map, "scale": shading.normal_scale}
+    if shading.occlusion_map is not None:
+        table["occlusionTexture"] = {"index": shading.occlusion_map, "strength": shading.occlusion_strength}
+    if shading.emission_map is not None:
+        table["emissiveTexture"] = {"index": shading.emission_map}
     extensions: JsonObject = {"KHR_materials_unlit": {}} if material.unlit else {}
     strength = max(material.emissive)
     if strength > 0:
         table["emissiveFactor"] = [value / max(strength, 1.0) for value in material.emissive]
     if strength > 1:
         extensions["KHR_materials_emissive_strength"] = {"emissiveStrength": strength}
+    extensions |= _describe_layers(material)
     if extensions:
         table["extensions"] = extensions
     return table
+
+
+def _describe_layers(material: Material) -> JsonObject:
+    """What lies over a surface."""
+    shading, found = material.shading, JsonObject()
+    if shading.reflectance != MATTE.reflectance:
+        largest = max(*shading.reflectance, 1e-6)
+        root = math.sqrt(min(largest, 0.999))
+        color = [value / largest for value in shading.reflectance]
+        found["KHR_materials_ior"] = {"ior": (1 + root) / (1 - root)}
+        found["KHR_materials_specular"] = {"specularColorFactor": color}
+    if shading.coat > 0:
+        coat = {"clearcoatFactor": shading.coat, "clearcoatRoughnessFactor": shading.coat_roughness}
+        found["KHR_materials_clearcoat"] = coat
+    if any(shading.sheen):
+        sheen = {"sheenColorFactor": list(shading.sheen), "sheenRoughnessFactor": shading.sheen_roughness}
+        found["KHR_materials_sheen"] = sheen
+    return found
 
 
 def _encode_png(pixels: NDArray[np.uint8]) -> bytes:

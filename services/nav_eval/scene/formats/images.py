@@ -12,8 +12,16 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from nav_eval.errors import SceneError
+from nav_eval.scene.color import to_linear
 from nav_eval.scene.formats.basis import BrokenPicture, decode_basis, decode_ktx2, is_basis, is_ktx2
-from nav_eval.scene.formats.scene_folder import MissingFile, ReadLimits, SceneFolder, SceneTooLarge, check_limit
+from nav_eval.scene.formats.scene_folder import (
+    ForbiddenPath,
+    MissingFile,
+    ReadLimits,
+    SceneFolder,
+    SceneTooLarge,
+    check_limit,
+)
 from nav_eval.scene.model import ReadLog, Texture, Wrap
 
 PILLOW_FORMATS = ("PNG", "JPEG", "WEBP", "AVIF", "BMP", "GIF", "TGA")
@@ -84,11 +92,6 @@ def to_linear_bytes(colors: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return rgba
 
 
-def to_linear(srgb: NDArray[np.float64]) -> NDArray[np.float64]:
-    """sRGB to linear light, both 0 to 1."""
-    return np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
-
-
 class TextureFiles:
     """The textures of one scene, in the order in which its materials ask for them."""
 
@@ -107,8 +110,8 @@ class TextureFiles:
 
     def _add(self, name: str, wrap: Wrap) -> int | None:
         try:
-            pixels = self._decoder.decode(self._folder.read(name), source=f"{self._log.source}: {name}")
-        except (MissingFile, UnreadableImage) as error:
+            pixels = self._decoder.decode(self._folder.read_named(name), source=f"{self._log.source}: {name}")
+        except (ForbiddenPath, MissingFile, UnreadableImage) as error:
             self._log.warn(f"{error} The plain colour is shown instead.")
             return None
         self.textures.append(Texture(pixels=pixels, wrap_u=wrap, wrap_v=wrap))

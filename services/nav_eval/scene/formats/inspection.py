@@ -63,16 +63,24 @@ class Shape:
         self._axes: dict[int, AxisEvidence] = {}
 
     @cached_property
+    def _facing(self) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+        """Areas and unit normals of all triangles, worked out piece by piece."""
+        count = len(self._scene.triangles)
+        areas, normals = np.empty(count), np.empty((count, 3), np.float32)
+        for part in geometry.iterate_slices(count):
+            vectors = geometry.compute_area_vectors(self._scene.positions, self._scene.triangles[part])
+            lengths = np.linalg.norm(vectors, axis=1)
+            areas[part] = lengths / 2
+            normals[part] = vectors / np.maximum(lengths, np.finfo(np.float64).tiny)[:, None]
+        return areas, normals
+
+    @property
     def areas(self) -> NDArray[np.float64]:
-        return np.asarray(np.linalg.norm(self._area_vectors, axis=1)) / 2
+        return self._facing[0]
 
-    @cached_property
-    def _area_vectors(self) -> NDArray[np.float64]:
-        return geometry.compute_area_vectors(self._scene.positions, self._scene.triangles)
-
-    @cached_property
-    def normals(self) -> NDArray[np.float64]:
-        return self._area_vectors / np.maximum(2 * self.areas, np.finfo(np.float64).tiny)[:, None]
+    @property
+    def normals(self) -> NDArray[np.float32]:
+        return self._facing[1]
 
     def along(self, axis: int) -> AxisEvidence:
         """The evidence for axis 0, 1 or 2 as the vertical."""
@@ -101,9 +109,10 @@ class Shape:
         return direction, float(self.areas[members].sum() / self.areas.sum())
 
     def _gather(self, axis: int) -> AxisEvidence:
-        heights = self._scene.positions[:, axis][self._scene.triangles].astype(np.float64)
+        heights = self._scene.positions[:, axis][self._scene.triangles]
+        middles = heights.mean(axis=1, dtype=np.float64)
         low, high = self._span(heights)
-        up, down = (self._planes(axis, sign, heights.mean(axis=1), low, high) for sign in (1, -1))
+        up, down = (self._planes(axis, sign, middles, low, high) for sign in (1, -1))
         return AxisEvidence(
             extent=high - low,
             largest_plane=float(max(up[1].max(), down[1].max())),
@@ -112,7 +121,7 @@ class Shape:
             ceilings=_pick_major(*down),
         )
 
-    def _span(self, heights: NDArray[np.float64]) -> tuple[float, float]:
+    def _span(self, heights: NDArray[np.float32]) -> tuple[float, float]:
         """Lowest and highest surface, but for the outermost half percent of the area."""
         low = _find_quantile(heights.min(axis=1), self.areas, 0.005)
         high = _find_quantile(heights.max(axis=1), self.areas, 0.995)
@@ -209,11 +218,22 @@ def inspect_scene(scene: Scene) -> Inspection:
 
 def _measure_volume(scene: Scene) -> float | None:
     """None where the surface is open; vertices that differ only in normal or texture count as one."""
-    from trimesh import Trimesh
+    places = (scene.positions + np.float32(0)).view(np.dtype((np.void, 12))).ravel()  # −0 is 0
+    merged = np.unique(places, return_inverse=True)[1].astype(np.uint64)
+    first = merged[scene.triangles].ravel()
+    second = merged[np.roll(scene.triangles, -1, axis=1)].ravel()
+    edges = np.minimum(first, second) << np.uint64(32) | np.maximum(first, second)
+    edges.sort()
+    is_paired = len(edges) % 2 == 0 and (edges[::2] == edges[1::2]).all() and (edges[1:-1:2] != edges[2::2]).all()
+    if not is_paired or (first == second).any():
+        return None
+    pieces = (scene.positions[scene.triangles[part]].astype(np.float64) for part in _iterate_triangles(scene))
+    volume = sum(float(np.einsum("ij,ij->", np.cross(p[:, 0], p[:, 1]), p[:, 2])) / 6 for p in pieces)
+    return round(volume, 4)
 
-    mesh = Trimesh(vertices=scene.positions, faces=scene.triangles, process=False)
-    mesh.merge_vertices(merge_tex=True, merge_norm=True)
-    return round(float(mesh.volume), 4) if mesh.is_watertight else None
+
+def _iterate_triangles(scene: Scene) -> Iterator[slice]:
+    return geometry.iterate_slices(len(scene.triangles))
 
 
 def _round_vector(values: list[float]) -> Vec3:

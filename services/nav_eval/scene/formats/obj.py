@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nav_eval.errors import SceneError
+from nav_eval.scene.color import to_linear
 from nav_eval.scene.formats import geometry, images
 from nav_eval.scene.formats.geometry import MeshPart, PartList, triangulate
 from nav_eval.scene.formats.images import TextureFiles
-from nav_eval.scene.formats.scene_folder import MissingFile, SceneFolder, check_limit
+from nav_eval.scene.formats.scene_folder import ForbiddenPath, MissingFile, SceneFolder, check_limit
 from nav_eval.scene.model import AlphaMode, Material, ReadLog, Scene, Wrap
 from nav_eval.scene.semantics import to_vector
 
@@ -132,7 +133,7 @@ def read_obj(content: bytes, *, folder: SceneFolder, log: ReadLog) -> Scene:
     positions, tints = _parse_vertices(lines.vertices, log)
     uvs, normals = _parse_rows([f"{row} 0" for row in lines.uvs], 2, log), _parse_rows(lines.normals, 3, log)
     corners = np.array(list(lines.corners), np.int64).reshape(-1, 3)
-    _check_indices(corners, (len(positions), len(uvs), len(normals)), log)
+    corners = _check_indices(corners, (len(positions), len(uvs), len(normals)), log)
     shown = _Materials(_read_libraries(lines.libraries, folder, log), folder, log)
     parts = PartList(folder.limits, log)
     for name, group in lines.groups.items():
@@ -196,13 +197,19 @@ def _add_face(lines: _ObjFile, group: _Group, rest: str, log: ReadLog) -> None:
         group.corners.append(lines.corners.setdefault((a, b, c), len(lines.corners)))
 
 
-def _check_indices(corners: NDArray[np.int64], sizes: tuple[int, int, int], log: ReadLog) -> None:
-    for column, (what, size) in enumerate(zip(("vertex", "texture coordinate", "normal"), sizes, strict=True)):
-        used = corners[:, column]
-        lowest = 0 if column == 0 else -1
-        if len(used) and (used.min() < lowest or used.max() >= size):
-            worst = used.max() if used.max() >= size else used.min()
-            raise SceneError(f"{log.source}: a face uses {what} {worst + 1}, but there are only {size:,}.")
+def _check_indices(corners: NDArray[np.int64], sizes: tuple[int, int, int], log: ReadLog) -> NDArray[np.int64]:
+    """The corners without texture coordinates and normals that do not exist; a missing vertex is refused."""
+    used = corners[:, 0]
+    if len(used) and (used.min() < 0 or used.max() >= sizes[0]):
+        worst = used.max() if used.max() >= sizes[0] else used.min()
+        raise SceneError(f"{log.source}: a face uses vertex {worst + 1}, but there are only {sizes[0]:,}.")
+    checked = corners.copy()
+    for column, what in ((1, "texture coordinates"), (2, "normals")):
+        missing = (corners[:, column] < -1) | (corners[:, column] >= sizes[column])
+        if missing.any():
+            log.warn(f"{int(missing.sum()):,} corners of faces name {what} that do not exist; they have none.")
+            checked[missing, column] = -1
+    return checked
 
 
 def _parse_vertices(rows: list[str], log: ReadLog) -> tuple[NDArray[np.float32], NDArray[np.uint8] | None]:
@@ -268,8 +275,8 @@ def _read_libraries(names: list[str], folder: SceneFolder, log: ReadLog) -> dict
     materials: dict[str, MtlMaterial] = {}
     for name in dict.fromkeys(names):
         try:
-            text = decode_text(folder.read(name))
-        except MissingFile as error:
+            text = decode_text(folder.read_named(name))
+        except (ForbiddenPath, MissingFile) as error:
             log.warn(f"{error} Its materials are shown in a neutral grey.")
             continue
         materials.update(parse_mtl(text, log))
@@ -300,11 +307,11 @@ class _Materials:
             diffuse = (1.0, 1.0, 1.0)  # some tools write black when a picture takes over
         return Material(
             name=material.name,
-            base_color=(*to_vector(images.to_linear(np.clip(diffuse, 0, 1))), material.alpha),
+            base_color=(*to_vector(to_linear(np.clip(diffuse, 0, 1))), material.alpha),
             texture=texture,
             unlit=False,
             alpha_mode=self._choose_alpha_mode(material),
-            emissive=to_vector(images.to_linear(np.clip(material.emissive, 0, 1))),
+            emissive=to_vector(to_linear(np.clip(material.emissive, 0, 1))),
         )
 
     def _choose_alpha_mode(self, material: MtlMaterial) -> AlphaMode:

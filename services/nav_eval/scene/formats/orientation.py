@@ -2,7 +2,8 @@
 
 Who decides, in this order: the caller; Habitat's `<scene>.stage_config.json` next to the scene; the naming
 conventions of known data sets; the format's own rule. The shape of the scene is asked where the format prescribes
-nothing, where the name is all there is, and where nobody could walk otherwise. The report says which of them it was.
+nothing, where the name is all there is, and where a file is nothing but a sheet of ground on end. The report says
+which of them it was.
 """
 
 import re
@@ -82,7 +83,8 @@ Z_UP_NAMES: dict[str, re.Pattern[str]] = {
 }
 
 #: The vertical that a format prescribes or usually has.
-FORMAT_UP = {".3mf": "z", ".dae": "y", ".glb": "y", ".gltf": "y", ".obj": "y", ".off": "z", ".ply": "z", ".stl": "z"}
+FORMAT_UP = {".3mf": "z", ".dae": "y", ".glb": "y", ".gltf": "y", ".obj": "y", ".off": "z", ".ply": "z", ".splat": "z",
+             ".stl": "z"}  # fmt: skip
 #: Formats that say which way is up: glTF Y, 3MF Z, and COLLADA in the file (its reader turns it to Y).
 PRESCRIBED = frozenset({".3mf", ".dae", ".glb", ".gltf"})
 #: By how much the shape must favour another axis, where somebody says which it is, and where nobody does.
@@ -90,7 +92,6 @@ DECISIVE, DECISIVE_ALONE = 1.4, 1.15
 
 #: Shares of all surface: a building has more level surface than this, and a tilted one that much askew.
 HARDLY_ANY, MUCH = 0.05, 0.2
-NO_FLOOR = 0.01  # and below this there is nothing to walk on
 UPRIGHT = 0.985  # cosine of ten degrees
 
 
@@ -133,14 +134,16 @@ def choose_frame(scene: Scene, *, path: Path, up: str, config: StageConfig | Non
 
 
 def _vote(scene: Scene, *, path: Path, expected: str, log: ReadLog) -> str:
-    """The axis that the shape speaks for. What a format prescribes holds as long as there is any floor."""
+    """The axis that the shape speaks for. What a format prescribes holds, but for a bare sheet of ground on end."""
     shape, suffix = Shape(scene), path.suffix.lower()
     refuse_tilted(scene, shape, expected=expected, source=str(path))
     decisive = DECISIVE if suffix in PRESCRIBED else DECISIVE_ALONE
     voted = choose_axis(shape, expected=expected, decisive=decisive)
     is_ruled = suffix in PRESCRIBED and find_dataset_by_name(path) is None
-    if voted == expected or not is_ruled or shape.level_share("xyz".index(expected)) < NO_FLOOR:
+    if voted == expected or not is_ruled or _is_only_ground(shape, voted, expected):
         return voted
+    if shape.level_share("xyz".index(voted)) < MUCH:  # a figure or a tool: there is no floor that would be up
+        return expected
     log.warn(
         f"By its shape +{voted.upper()} could be up; {suffix} files have +{expected.upper()} up, and so it is read. "
         f"If it lies on its side, pass up={voted}."
@@ -257,6 +260,7 @@ def _transform_scene(scene: Scene, matrix: NDArray[np.float64]) -> Scene:
         positions=geometry.transform_points(scene.positions, matrix),
         normals=geometry.transform_normals(scene.normals, matrix),
         lights=tuple(_transform_light(light, matrix) for light in scene.lights),
+        splats=None if scene.splats is None else scene.splats.transform(matrix),
     )
 
 

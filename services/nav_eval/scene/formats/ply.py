@@ -98,9 +98,7 @@ def _parse_header(content: bytes, source: str) -> tuple[list[Element], list[str]
                 elements[-1].properties.append(_make_property(name, kind, order, count_type))
             case ["property", kind, name] if elements and _is_known(kind):
                 elements[-1].properties.append(_make_property(name, kind, order))
-            case ["ply"] | [] | ["obj_info", *_]:
-                pass
-            case _:
+            case [first, *_] if first in ("format", "element", "property"):
                 raise SceneError(f"{source}: the PLY header has the unusable line {line[:80]!r}.")
     if not order or sum(len(element.properties) for element in elements) > MAX_PROPERTIES:
         raise SceneError(f"{source}: the PLY header names no known format, or too many properties.")
@@ -250,11 +248,30 @@ def read_face_numbers(
 
 def _pick_tables(ply: PlyFile, log: ReadLog) -> tuple[PlyTable, PlyTable]:
     vertices, faces = ply.tables.get("vertex", PlyTable()), ply.tables.get("face", PlyTable())
+    strips = ply.tables.get("tristrips")
+    if strips is not None and not any(name in faces.lists for name in CORNERS):
+        faces = cut_strips(strips)
     if not {"x", "y", "z"} <= vertices.columns.keys():
         raise SceneError(f"{log.source}: the PLY file has no vertices with x, y and z.")
     if not any(name in faces.lists for name in CORNERS):
         raise SceneError(f"{log.source}: the PLY file has no faces; a point cloud cannot be used as a scene.")
     return vertices, faces
+
+
+def cut_strips(strips: PlyTable) -> PlyTable:
+    """Faces out of triangle strips, as Stanford's scans have them: -1 ends a strip, every other triangle is turned."""
+    lists = [strips.lists[name] for name in CORNERS if name in strips.lists]
+    if not lists:
+        return PlyTable()
+    values, counts = lists[0]
+    ends = np.cumsum(counts)
+    row = np.insert(values.astype(np.int64), ends, -1)
+    step = np.arange(len(row)) - np.maximum.accumulate(np.where(row < 0, np.arange(len(row)), -1))
+    starts = np.flatnonzero((row[:-2] >= 0) & (row[1:-1] >= 0) & (row[2:] >= 0))
+    triangles = np.stack([row[starts], row[starts + 1], row[starts + 2]], axis=1)
+    turned = step[starts] % 2 == 0
+    triangles[turned] = triangles[turned][:, [1, 0, 2]]
+    return PlyTable(lists={CORNERS[0]: (triangles.ravel(), np.full(len(triangles), 3, np.int64))})
 
 
 def _read_corners(faces: PlyTable, vertices: int, log: ReadLog) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

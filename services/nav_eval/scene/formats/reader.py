@@ -22,19 +22,21 @@ from nav_eval.scene.formats.gltf.document import list_named_files
 from nav_eval.scene.formats.inspection import check_plausible
 from nav_eval.scene.formats.obj import decode_text, parse_mtl, read_obj
 from nav_eval.scene.formats.orientation import find_dataset_by_name, get_config_names, orient, read_stage_config
-from nav_eval.scene.formats.ply import read_ply
-from nav_eval.scene.formats.scene_folder import MissingFile, ReadLimits, SceneFolder
+from nav_eval.scene.formats.scene_folder import ForbiddenPath, MissingFile, ReadLimits, SceneFolder
+from nav_eval.scene.formats.splat_scene import find_mesh, read_ply_or_splats, read_splat
 from nav_eval.scene.formats.stl_off import read_off, read_stl
 from nav_eval.scene.formats.threemf import read_3mf
-from nav_eval.scene.model import ReadLog, Scene
+from nav_eval.scene.model import ReadLog, Scene, drop_light, mark_baked_lights
 
 
 def drop_broken_triangles(scene: Scene, log: ReadLog) -> Scene:
     """Without triangles that have NaN or infinite corners, or no area at all."""
     sound = np.asarray(np.isfinite(scene.positions).all(axis=1))
     finite = np.asarray(sound[scene.triangles].all(axis=1))
-    areas = geometry.compute_area_vectors(scene.positions, scene.triangles)
-    flat = finite & ~areas.any(axis=1)
+    flat = np.empty(len(scene.triangles), np.bool_)
+    for part in geometry.iterate_slices(len(scene.triangles)):
+        areas = geometry.compute_area_vectors(scene.positions, scene.triangles[part])
+        flat[part] = finite[part] & ~areas.any(axis=1)
     if finite.all() and not flat.any():
         return scene
     if not finite.all():
@@ -43,7 +45,8 @@ def drop_broken_triangles(scene: Scene, log: ReadLog) -> Scene:
         log.note(f"{int(flat.sum()):,} triangles without any area are left out.")
     keep = finite & ~flat
     if not keep.any():
-        raise SceneError(f"{log.source}: none of its {len(keep):,} triangles has an area; export it again.")
+        lost = f" {int((~finite).sum()):,} have corners at NaN or infinity." if not finite.all() else ""
+        raise SceneError(f"{log.source}: none of its {len(keep):,} triangles has an area; export it again.{lost}")
     return replace(
         scene,
         positions=np.where(np.isfinite(scene.positions), scene.positions, np.float32(0)),
@@ -62,23 +65,36 @@ class Reader(Protocol):
 READERS: dict[str, Reader] = {
     ".glb": read_gltf,
     ".gltf": read_gltf,
-    ".ply": read_ply,
+    ".ply": read_ply_or_splats,
     ".obj": read_obj,
     ".dae": read_collada,
     ".3mf": read_3mf,
     ".stl": read_stl,
     ".off": read_off,
+    ".splat": read_splat,
 }
 SCENE_SUFFIXES = tuple(READERS)
 
 #: How to turn what we cannot read into what we can.
-_BLENDER_FORMATS = (".blend", ".fbx", ".usd", ".usda", ".usdc", ".usdz")
+_BLENDER_FORMATS = (
+    ".3ds", ".abc", ".ac", ".ase", ".b3d", ".blend", ".bvh", ".c4d", ".dxf", ".fbx", ".lwo", ".ma", ".max", ".mb",
+    ".ms3d", ".skp", ".usd", ".usda", ".usdc", ".usdz", ".vrml", ".wrl", ".x", ".x3d", ".x3db", ".x3dv",
+)  # fmt: skip
+_CAD_FORMATS = (".brep", ".dwg", ".iges", ".igs", ".prt", ".sldprt", ".step", ".stp")
+_ARCHIVES = (".7z", ".bz2", ".gz", ".rar", ".tar", ".tgz", ".xz", ".zip", ".zst")
+_SPLAT_FORMATS = (".ksplat", ".lcc", ".sog", ".spz")
+_POINT_FORMATS = (".e57", ".las", ".laz", ".pcd", ".pts", ".xyz")
 HINTS = {
     **dict.fromkeys(_BLENDER_FORMATS, "open it in Blender and export it as glTF 2.0 (.glb)"),
-    **dict.fromkeys((".sdf", ".world"), "convert the world's models with Blender, or read their .dae and .stl files"),
+    **dict.fromkeys(_CAD_FORMATS, "open it in a CAD program such as FreeCAD and export it as glTF 2.0 (.glb)"),
+    **dict.fromkeys(_ARCHIVES, "unpack it and read the scene file inside"),
+    **dict.fromkeys(_SPLAT_FORMATS, "export the splats as .ply or .splat, for example in SuperSplat"),
+    **dict.fromkeys(
+        _POINT_FORMATS, "a cloud of points has no surfaces; make a mesh of it first, for example in MeshLab"
+    ),
+    **dict.fromkeys((".sdf", ".world"), "`nav-eval scenes convert` makes a .glb file of a Gazebo world"),
     ".ifc": "convert it with IfcOpenShell: `IfcConvert building.ifc building.glb`",
     ".zae": "unpack it and read the .dae file inside",
-    ".zip": "unpack it and read the scene file inside",
 }
 
 
@@ -105,13 +121,20 @@ def read_scene(
     scene, to_world = orient(scene, path=path, up=up, scale=scale, config=config, log=log)
     check_plausible(scene, log)
     scene = annotate(scene, folder=folder, to_world=to_world, log=log)
-    return replace(scene, report=log.report())
+    if scene.splats is not None:
+        last = max((thing.object_id for thing in scene.semantics.objects), default=0)
+        scene = replace(scene, splats=replace(scene.splats, last_object=max(last, int(scene.triangle_object.max()))))
+    return replace(mark_baked_lights(scene), report=log.report())
 
 
 def _explain_unknown(path: Path) -> str:
     hint = HINTS.get(path.suffix.lower())
     if hint is not None:
         return f"{path}: {path.suffix.lower()} files are not read; {hint}."
+    if path.is_dir():
+        inside = sorted(file.name for file in path.iterdir() if file.suffix.lower() in READERS)
+        found = f" In it: {', '.join(inside[:5])}." if inside else ""
+        return f"{path}: is a folder; name the scene file in it ({', '.join(READERS)}).{found}"
     return f"{path}: unknown kind of scene file. Known: {', '.join(READERS)}."
 
 
@@ -120,7 +143,7 @@ def _drop_lights(scene: Scene, log: ReadLog) -> Scene:
     if all(material.unlit for material in scene.materials):
         return scene
     log.note("Shown without lights, as the stage config or the data set wants it.")
-    return replace(scene, materials=tuple(replace(material, unlit=True) for material in scene.materials))
+    return drop_light(scene)
 
 
 def compute_scene_digest(path: Path | str, *, limits: ReadLimits | None = None) -> str:
@@ -132,10 +155,11 @@ def compute_scene_digest(path: Path | str, *, limits: ReadLimits | None = None) 
     conventions = (path.suffix.lower(), find_dataset_by_name(path), annotation and annotation.kind)
     digest = hashlib.sha256(f"{conventions}\n".encode())
     _update_digest(digest, "", content)
+    read = folder.read if path.suffix.lower() in (".glb", ".gltf") else folder.read_named
     for name in dict.fromkeys(_find_other_files(path, content, folder)):
         try:
-            _update_digest(digest, name, folder.read(name))
-        except MissingFile:
+            _update_digest(digest, name, read(name))
+        except (ForbiddenPath, MissingFile):
             _update_digest(digest, name, b"missing")
     return digest.hexdigest()
 
@@ -155,6 +179,8 @@ def _find_other_files(path: Path, content: bytes, folder: SceneFolder) -> Iterat
         yield from list_picture_files(content, source=str(path), limits=folder.limits)
     elif path.suffix.lower() == ".obj":
         yield from _find_obj_files(content, folder, ReadLog(str(path)))
+    elif path.suffix.lower() in (".ply", ".splat") and (mesh := find_mesh(path)) is not None:
+        yield mesh.name
     elif path.suffix.lower() == ".ply":
         header = content[: content.find(b"end_header")].decode("latin-1").splitlines()
         yield from (line.split(maxsplit=2)[2] for line in header if line.startswith("comment TextureFile "))
@@ -167,7 +193,7 @@ def _find_obj_files(content: bytes, folder: SceneFolder, log: ReadLog) -> Iterat
             continue
         yield name.strip()
         try:
-            library = decode_text(folder.read(name.strip()))
-        except MissingFile:
+            library = decode_text(folder.read_named(name.strip()))
+        except (ForbiddenPath, MissingFile):
             continue
         yield from (m.diffuse_map for m in parse_mtl(library, log).values() if m.diffuse_map)

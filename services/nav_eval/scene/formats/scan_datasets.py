@@ -88,6 +88,15 @@ REGION_NAMES = {
 }  # fmt: skip
 
 
+class Mp3dCategory(NamedTuple):
+    """A row of the category table: what annotators wrote, and which of Matterport's 40 categories that is."""
+
+    raw: str = ""
+    raw_number: int = -1
+    name: str = ""
+    number: int = -1
+
+
 @dataclass(slots=True)
 class Mp3dHouse:
     """What a `.house` file says; boxes in the file's own frame (Z up)."""
@@ -95,12 +104,15 @@ class Mp3dHouse:
     labels: dict[int, Label] = field(default_factory=dict)  #: object index → what it is
     segments: dict[int, int] = field(default_factory=dict)  #: segment id → object index
     regions: list[Region] = field(default_factory=list)
+    categories: dict[int, Mp3dCategory] = field(default_factory=dict)  #: object index → its category
+    region_codes: dict[str, str] = field(default_factory=dict)  #: region id → the letter of its kind
+    region_levels: dict[str, int] = field(default_factory=dict)  #: region id → storey, −1 for none
 
 
 def parse_mp3d_house(content: bytes, *, source: str) -> Mp3dHouse:
     """The objects, segments and regions; other lines (images, panoramas, …) do not concern us."""
     house = Mp3dHouse()
-    categories: dict[int, tuple[str, str]] = {}
+    table: dict[int, Mp3dCategory] = {}
     rows = [line.split() for line in content.decode("latin-1").splitlines()]
     # Categories come after the objects that use them.
     for kind in "CROE":
@@ -108,24 +120,28 @@ def parse_mp3d_house(content: bytes, *, source: str) -> Mp3dHouse:
             if not row or row[0] != kind:
                 continue
             try:
-                _read_row(kind, row, house, categories)
+                _read_row(kind, row, house, table)
             except (ValueError, IndexError) as error:
                 raise SceneError(f"{source}: line {number} is not a usable {kind} record ({error}).") from error
     return house
 
 
-def _read_row(kind: str, row: list[str], house: Mp3dHouse, categories: dict[int, tuple[str, str]]) -> None:
+def _read_row(kind: str, row: list[str], house: Mp3dHouse, table: dict[int, Mp3dCategory]) -> None:
     if kind == "C":
-        categories[int(row[1])] = (_restore_spaces(row[3]), _restore_spaces(row[5]))
+        table[int(row[1])] = Mp3dCategory(_restore_spaces(row[3]), int(row[2]), _restore_spaces(row[5]), int(row[4]))
     elif kind == "R":
         category = REGION_NAMES.get(row[5], row[5])
         lower, upper = to_vector(map(float, row[9:12])), to_vector(map(float, row[12:15]))
         house.regions.append(Region(region_id=row[1], category=category, lower=lower, upper=upper))
+        house.region_codes[row[1]], house.region_levels[row[1]] = row[5], int(row[2])
     elif kind == "O":
-        raw, category = categories.get(int(row[3]), ("", ""))
-        region = row[2] if int(row[2]) >= 0 else None
-        house.labels[int(row[1])] = Label(
-            category=category, name=f"{raw or category}_{row[1]}", region=region, attributes={"raw_category": raw}
+        number, named = int(row[1]), table.get(int(row[3]), Mp3dCategory())
+        house.categories[number] = named
+        house.labels[number] = Label(
+            category=named.name,
+            name=f"{named.raw or named.name}_{number}",
+            region=row[2] if int(row[2]) >= 0 else None,
+            attributes={"raw_category": named.raw},
         )
     else:
         house.segments[int(row[3])] = int(row[2])

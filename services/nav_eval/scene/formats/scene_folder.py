@@ -8,6 +8,7 @@ links that lead out. Every byte read is counted against the limits.
 
 import base64
 import binascii
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
@@ -60,9 +61,14 @@ class SceneFolder:
 
     def read_main(self) -> bytes:
         """The scene file itself."""
+        if self.path.is_dir():
+            raise MissingFile(f"{self.path}: is a folder; name the scene file in it.")
         if not self.path.is_file():
             raise MissingFile(f"{self.path}: there is no such scene file.")
-        return self._read(self.path, name=self.path.name)
+        content = self._read(self.path, name=self.path.name)
+        if not content:
+            raise SceneError(f"{self.path}: is empty, not a single byte; copy it again.")
+        return content
 
     def read(self, uri: str) -> bytes:
         """What `uri` stands for: a file below the folder, or the data that the URI itself holds."""
@@ -72,6 +78,29 @@ class SceneFolder:
         if not path.is_file():
             raise MissingFile(f"{self.path}: the file {name!r} that it refers to is missing. {MissingFile.__doc__}")
         return self._read(path, name=name)
+
+    def read_named(self, uri: str) -> bytes:
+        """A picture or material library: many files name those by a path of the machine that they were made on.
+
+        What may not be opened is looked for beside the scene, by its bare name; and where the scene lies in a `meshes`
+        folder, as in Gazebo's and ROS' models, below the `materials` folder next to that.
+        """
+        try:
+            return self.read(uri)
+        except ForbiddenPath as error:
+            name = PurePosixPath(unquote(uri).replace("\\", "/")).name.replace("\0", "")
+            for root, path in ((self._root, self._root / name), *self._list_materials(uri)):
+                if path.is_file() and path.resolve().is_relative_to(root):
+                    return self._read(path, name=uri)
+            raise ForbiddenPath(f"{error} Copy {name[:100]!r} next to the scene.") from error
+
+    def _list_materials(self, uri: str) -> Iterator[tuple[Path, Path]]:
+        """The folder of a model's materials, and what `uri` names in it."""
+        parts = PurePosixPath(uri.replace("\\", "/")).parts
+        inside = tuple(part for part in parts if part not in ("..", "."))
+        meshes = next((folder for folder in (self._root, *self._root.parents) if folder.name == "meshes"), None)
+        if meshes is not None and parts[:1] == ("..",) and inside[:1] == ("materials",) and "\0" not in uri:
+            yield meshes.parent / "materials", meshes.parent.joinpath(*inside)
 
     def resolve(self, uri: str) -> tuple[str, Path]:
         """The plain name and the path that `uri` means, refused if it leaves the folder."""
@@ -101,9 +130,10 @@ class SceneFolder:
 
     def _read(self, path: Path, *, name: str) -> bytes:
         try:
-            self._count(path.stat().st_size)
+            size = path.stat().st_size
+            self._count(size)
             with path.open("rb") as stream:
-                content = stream.read(self.limits.file_bytes + 1)
+                content = stream.read(size)
         except OSError as error:
             raise SceneError(f"{self.path}: cannot read {name!r}: {error.strerror}.") from error
         return content

@@ -56,7 +56,7 @@ def _warn_of_colors(meshes: list[LoadedMesh], log: ReadLog) -> None:
 
 
 OFF_HEADER = re.compile(
-    rb"\s*(?:#[^\n]*\n\s*)*(?P<kind>C?OFF)\b(?:\s|#[^\n]*\n)*(?P<vertices>\d{1,12})\s+(?P<faces>\d{1,12})\b"
+    rb"\s*(?:#[^\n]*\n\s*)*(?P<kind>C?OFF)(?=[\s\d#])(?:\s|#[^\n]*\n)*(?P<vertices>\d{1,12})\s+(?P<faces>\d{1,12})\b"
 )
 
 

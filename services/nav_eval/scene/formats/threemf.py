@@ -16,6 +16,7 @@ MODEL = "3d/3dmodel.model"
 UNITS = {"micron": 1e-6, "millimeter": 0.001, "centimeter": 0.01, "inch": 0.0254, "foot": 0.3048, "meter": 1.0}
 MAX_FILES = 10_000
 MAX_INSTANCES = 4096  # trimesh tells equal names apart in quadratic time
+KNOWN_EXTENSIONS = ("m", "p", "s")  # materials, production, slices: usual prefixes of what may be passed over
 LOOKS = ("basematerials", "colorgroup", "texture2dgroup", "compositematerials", "multiproperties")
 
 
@@ -27,6 +28,9 @@ def read_3mf(content: bytes, *, folder: SceneFolder, log: ReadLog) -> Scene:
     outline.check()
     scale = np.diag([*[outline.metres] * 3, 1.0])
     log.note(f"The file's unit is {outline.metres:g} m; scaled to metres.")
+    if outline.unread:
+        names = ", ".join(sorted(outline.unread))[:100]
+        log.warn(f"The file requires the 3MF extensions {names}, which are not read: what they describe is left out.")
     if outline.looks:
         log.warn("The colours and pictures of the 3MF file are left out.")
     return join_meshes(load_meshes(content, kind="3mf", log=log), to_world=scale, limits=folder.limits, log=log)
@@ -64,6 +68,7 @@ class _Outline:
         self._file = ""
         self.metres = UNITS["millimeter"]
         self.looks = False
+        self.unread = set[str]()  #: prefixes of extensions that the file cannot do without
 
     def add(self, name: str, model: bytes) -> None:
         self._file = name
@@ -96,6 +101,11 @@ class _Outline:
             if "path" in attributes:
                 self._paths[attributes["path"].strip("/")] += 1
         elif name == "item":
+            if "path" in attributes:
+                raise SceneError(
+                    f"{self._source}: its build places objects of other files ({attributes['path'][:100]!r}), which is "
+                    "not read. Export it as one model, or as GLB."
+                )
             self._tree.add_child("build", attributes.get("objectid", ""))
         self.looks |= name in LOOKS
 
@@ -107,6 +117,7 @@ class _Outline:
             raise SceneError(f"{self._source}: is drawn in {unit[:40]!r}; known are {', '.join(UNITS)}.")
         if MODEL in self._file.lower():
             self.metres = UNITS[unit]
+        self.unread |= set(element.attributes.get("requiredextensions", "").split()) - set(KNOWN_EXTENSIONS)
 
 
 def _find_owner(around: list[XmlElement]) -> str:

@@ -49,7 +49,7 @@ HABITAT_BOX = (2.0, 4.0)
 #: `is_navigable` forgives this much, as Habitat does
 HEIGHT_ERROR, SIDEWAYS_ERROR = 0.5, 0.01
 
-FIELD_BYTES = 1 << 28  #: distance fields that one mesh remembers
+FIELD_BYTES = 1 << 26  #: distance fields that one mesh remembers
 
 _SOMEWHERE = (0.0, 0.0, 0.0)  #: a point, where only its type counts
 
@@ -207,6 +207,11 @@ class NavigationMesh:
 
     def _find_quads(self, island: int) -> NDArray[np.int64]:
         indices = [part.index for part in self.islands if part.index is not None]
+        if not indices:
+            raise NavigationMeshError(
+                "Nobody can stand anywhere in this scene: there is no ground large enough. If it lies on its side, say "
+                "which way is up; if it is not drawn in metres, give its scale."
+            )
         if island != ANY_ISLAND and island not in indices:
             raise NavigationMeshError(f"There is no island {island}; this mesh has {len(indices)}.")
         if island not in self._quads:

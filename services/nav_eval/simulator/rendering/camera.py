@@ -10,7 +10,7 @@ compile to vector instructions. Window coordinates have y down, so a front face 
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Self, TypeVar
@@ -26,7 +26,6 @@ from nav_eval.records.geometry import (
     Vec3,
     make_rotation,
     rotate_vector,
-    to_rotation_matrix,
 )
 from nav_eval.sensors import Channel
 from nav_eval.simulator.rendering.prepared_scene import CHUNK_TRIANGLES as LANES
@@ -80,13 +79,8 @@ class Camera:
     @cached_property
     def world_to_clip(self) -> NDArray[np.float64]:
         """4 × 4, for column vectors. y points down the image, so that the first row read is the top one."""
-        projection = np.zeros((4, 4))
-        projection[0, 0] = 2 * self.focal_length / self.width
-        projection[1, 1] = -2 * self.focal_length / self.height
-        projection[2, 2] = -(self.far + self.near) / (self.far - self.near)
-        projection[2, 3] = -2 * self.far * self.near / (self.far - self.near)
-        projection[3, 2] = -1
-        return projection @ self._world_to_camera()
+        clip: NDArray[np.float64] = KernelCameras.of([self], 0.0).clip[0]
+        return clip
 
     def find_point(self, u: float, v: float, *, depth: float) -> Vec3 | None:
         """The place in the world that a pixel shows at this depth; None for a depth of 0, which is nothing."""
@@ -95,14 +89,6 @@ class Camera:
         across, down = (u - self.width / 2) / self.focal_length, (v - self.height / 2) / self.focal_length
         x, y, z = rotate_vector(self.rotation, (across * depth, -down * depth, -depth))
         return (self.position[0] + x, self.position[1] + y, self.position[2] + z)
-
-    def _world_to_camera(self) -> NDArray[np.float64]:
-        view = np.eye(4)
-        length = math.hypot(*self.rotation)
-        x, y, z, w = (number / length for number in self.rotation)
-        view[:3, :3] = to_rotation_matrix((x, y, z, w)).T
-        view[:3, 3] = -view[:3, :3] @ np.asarray(self.position, dtype=np.float64)
-        return view
 
 
 ALL_CHANNELS = frozenset(Channel)
@@ -121,6 +107,12 @@ class Frame:
     def empty(cls, width: int, height: int, channels: Iterable[Channel]) -> Self:
         """Fresh arrays, not yet filled."""
         return cls(**{str(channel): np.empty(channel.shape(width, height), channel.dtype) for channel in channels})
+
+    def split(self, count: int) -> list[Self]:
+        """The pictures that lie below each other in this one, all of the same height."""
+        channels = {name: array for name in map(str, Channel) if (array := getattr(self, name)) is not None}
+        parts = {name: array.reshape(count, -1, *array.shape[1:]) for name, array in channels.items()}
+        return [type(self)(**{name: array[number] for name, array in parts.items()}) for number in range(count)]
 
     def check(self, width: int, height: int, channels: Iterable[Channel]) -> None:
         """Refuse arrays that a picture of this size cannot be written into."""
@@ -169,22 +161,101 @@ class KernelCamera(NamedTuple):
 
     @classmethod
     def of(cls, camera: Camera, scene_size: float) -> "KernelCamera":
-        clip = camera.world_to_clip
-        half_width, half_height = camera.width / 2, camera.height / 2
-        to_window = np.array([[half_width, 0, half_width], [0, half_height, half_height], [0, 0, 1]])
-        error = (scene_size + max(map(abs, camera.position))) * 2.0**-21
-        matrix = to_window @ clip[[0, 1, 3]]
-        return cls(
-            matrix=matrix,
-            turn=matrix[:, :3].astype(np.float32),
-            planes=np.concatenate([clip[3] + clip[2::-1], clip[3] - clip[2::-1]]),
-            eye=np.asarray(camera.position, dtype=np.float64),
-            width=camera.width,
-            height=camera.height,
-            rounding=camera.focal_length * error,
-            relative=2 * error,
-            depth_step=(1 / camera.near - 1 / camera.far) * 2.0**-24,
+        return get_view(KernelCameras.of([camera], scene_size), 0)
+
+
+class KernelCameras(NamedTuple):
+    """Cameras whose pictures have one size; each is a row, see `KernelCamera`."""
+
+    clip: NDArray[np.float64]  #: N × 4 × 4, world to clip space, for column vectors
+    matrix: NDArray[np.float64]
+    turn: NDArray[np.float32]
+    planes: NDArray[np.float64]
+    eye: NDArray[np.float64]
+    width: int
+    height: int
+    margins: NDArray[np.float64]  #: N × 3: `rounding`, `relative` and `depth_step`
+
+    @classmethod
+    def of(cls, cameras: Sequence[Camera], scene_size: float) -> "KernelCameras":
+        """`scene_size` is the largest coordinate of what they look at."""
+        count, first = len(cameras), cameras[0]
+        lenses = [(*each.position, *each.rotation, each.focal_length, each.near, each.far) for each in cameras]
+        made = cls(
+            clip=np.zeros((count, 4, 4)),
+            matrix=np.empty((count, 3, 4)),
+            turn=np.empty((count, 3, 3), dtype=np.float32),
+            planes=np.empty((count, 6, 4)),
+            eye=np.empty((count, 3)),
+            width=first.width,
+            height=first.height,
+            margins=np.empty((count, 3)),
         )
+        _place_cameras(np.array(lenses), scene_size, made)
+        return made
+
+
+@compile_nogil_kernel
+def _place_cameras(lenses: NDArray[np.float64], scene_size: float, out: KernelCameras) -> None:
+    """From positions, rotations, focal lengths, near and far planes; here the projection is written down."""
+    axes = np.empty((3, 4))
+    for i in range(len(lenses)):
+        focal, near, far = lenses[i, 7], lenses[i, 8], lenses[i, 9]
+        out.eye[i] = lenses[i, :3]
+        _fill_axes(lenses[i], axes)
+        clip = out.clip[i]
+        clip[0] = axes[0] * (2 * focal / out.width)
+        clip[1] = axes[1] * (-2 * focal / out.height)
+        clip[2] = axes[2] * (-(far + near) / (far - near))
+        clip[2, 3] -= 2 * far * near / (far - near)
+        clip[3] = -axes[2]
+        _fill_windows(clip, out, i)
+        error = (scene_size + np.abs(out.eye[i]).max()) * 2.0**-21
+        out.margins[i, 0], out.margins[i, 1] = focal * error, 2 * error
+        out.margins[i, 2] = (1 / near - 1 / far) * 2.0**-24
+
+
+@compile_nogil_inline
+def _fill_axes(lens: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """3 × 4, from the world to the camera's right, up and back."""
+    length = np.sqrt(lens[3] * lens[3] + lens[4] * lens[4] + lens[5] * lens[5] + lens[6] * lens[6])
+    x, y, z, w = lens[3] / length, lens[4] / length, lens[5] / length, lens[6] / length
+    out[0, 0], out[0, 1], out[0, 2] = 1 - 2 * (y * y + z * z), 2 * (x * y + z * w), 2 * (x * z - y * w)
+    out[1, 0], out[1, 1], out[1, 2] = 2 * (x * y - z * w), 1 - 2 * (x * x + z * z), 2 * (y * z + x * w)
+    out[2, 0], out[2, 1], out[2, 2] = 2 * (x * z + y * w), 2 * (y * z - x * w), 1 - 2 * (x * x + y * y)
+    for row in range(3):
+        out[row, 3] = -(out[row, 0] * lens[0] + out[row, 1] * lens[1] + out[row, 2] * lens[2])
+
+
+@compile_nogil_inline
+def _fill_windows(clip: NDArray[np.float64], out: KernelCameras, i: int) -> None:
+    """What follows from the projection alone."""
+    for k in range(4):
+        out.matrix[i, 0, k] = 0.5 * out.width * (clip[0, k] + clip[3, k])
+        out.matrix[i, 1, k] = 0.5 * out.height * (clip[1, k] + clip[3, k])
+        out.matrix[i, 2, k] = clip[3, k]
+        for row in range(3):
+            out.planes[i, row, k] = clip[3, k] + clip[2 - row, k]
+            out.planes[i, row + 3, k] = clip[3, k] - clip[2 - row, k]
+    for row in range(3):
+        for k in range(3):
+            out.turn[i, row, k] = out.matrix[i, row, k]
+
+
+@compile_nogil_inline
+def get_view(cameras: KernelCameras, index: int) -> KernelCamera:
+    """One of several."""
+    return KernelCamera(
+        cameras.matrix[index],
+        cameras.turn[index],
+        cameras.planes[index],
+        cameras.eye[index],
+        cameras.width,
+        cameras.height,
+        cameras.margins[index, 0],
+        cameras.margins[index, 1],
+        cameras.margins[index, 2],
+    )
 
 
 class ProjectedChunk(NamedTuple):

@@ -1,7 +1,6 @@
-"""Which triangles go to OpenGL, and in which order.
+"""Which chunks a camera may see, and which triangles are believed to show.
 
 Rejection is conservative: what is rejected surely touches no pixel, so the picture does not change.
-The order depends on the eye alone, so that any subset of a scene is drawn in the same relative order.
 
 What can be seen from where is learned while looking, as a set of triangles per cell of eye positions, and starts with
 what was seen when the scene was prepared (`outlooks`). A set is a
@@ -10,16 +9,41 @@ show, draws those too and adds them. So pictures do not depend on what was learn
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nav_eval.compilation import compile_nogil_inline, compile_nogil_kernel
-from nav_eval.simulator.rendering.camera import HITS, SLIVER, KernelCamera, make_projected_chunk, project_chunk
+from nav_eval.simulator.rendering.camera import KernelCamera, KernelCameras, get_view
 from nav_eval.simulator.rendering.outlooks import CELL_METRES, NO_OUTLOOKS, Cell, Outlooks, SparseWords
-from nav_eval.simulator.rendering.prepared_scene import CHUNK_TRIANGLES as LANES
 from nav_eval.simulator.rendering.prepared_scene import GROUP, Chunks
+
+
+class InView(NamedTuple):
+    """Which chunks each of several cameras may see."""
+
+    chunks: NDArray[np.int32]  #: N × C; of every row only the first are used, in ascending order:
+    solid: NDArray[np.int64]  #: N, how many of them are solid,
+    ends: NDArray[np.int64]  #: N, and how many there are
+
+    @classmethod
+    def over(cls, *, views: int, chunks: int) -> "InView":
+        return cls(np.empty((views, chunks), np.int32), np.empty(views, np.int64), np.empty(views, np.int64))
+
+    def take(self, views: int) -> "InView":
+        """The first ones."""
+        return InView(self.chunks[:views], self.solid[:views], self.ends[:views])
+
+
+@compile_nogil_kernel
+def find_chunks(chunks: Chunks, cameras: KernelCameras, first_blended: int, out: InView) -> None:
+    """What all of the cameras may see; chunks from `first_blended` on are not solid."""
+    for view in range(len(cameras.eye)):
+        count = find_chunks_in_view(chunks, get_view(cameras, view), out.chunks[view])
+        out.ends[view] = count
+        out.solid[view] = np.searchsorted(out.chunks[view, :count], first_blended)
 
 
 @compile_nogil_kernel
@@ -68,100 +92,15 @@ def _is_turned_away(chunks: Chunks, chunk: int, view: KernelCamera) -> bool:
     return along > reach and room > 1e-3 + view.relative
 
 
-@compile_nogil_kernel
-def make_order_keys(indices: NDArray[np.int32], chunks: Chunks, eye: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """Sortable keys: batch, then nearest first, then the chunk's number, which is also how to get it back."""
-    keys = np.empty(len(indices), dtype=np.uint64)
-    distance = np.empty(1, dtype=np.float32)
-    for i in range(len(indices)):
-        chunk = indices[i]
-        to_box, to_middle = 0.0, 0.0
-        for axis in range(3):
-            low, high = chunks.bounds[chunk, axis], chunks.bounds[chunk, axis + 3]
-            outside = max(low - eye[axis], eye[axis] - high, 0.0)
-            to_box += outside * outside
-            to_middle += (0.5 * (low + high) - eye[axis]) ** 2
-        distance[0] = to_box + 0.001 * to_middle
-        ranked = np.uint64(distance.view(np.uint32)[0] >> np.uint32(7))
-        keys[i] = (np.uint64(chunks.batch[chunk]) << np.uint64(48)) | (ranked << np.uint64(24)) | np.uint64(chunk)
-    return keys
-
-
-@compile_nogil_kernel
-def gather_triangles(
-    keys: NDArray[np.uint64],
-    words: NDArray[np.uint64],
-    chunks: Chunks,
-    view: KernelCamera,
-    reject: bool,
-    out: NDArray[np.uint32],
-    per_batch: NDArray[np.int64],
-) -> int:
-    """Copy the triangles in `words` to `out`, chunk by chunk, without slivers and (`reject`) without misses."""
-    per_batch[:] = 0
-    found = 0
-    window = make_projected_chunk()
-    for i in range(len(keys)):
-        chunk = np.int64(keys[i] & np.uint64(0xFFFFFF))
-        start = chunks.first[chunk]
-        count = chunks.first[chunk + 1] - start
-        project_chunk(chunks.corners[chunk], count, view, 0.0, window)
-        before = found
-        for lane in range(count):
-            fate = window.fate[lane]
-            wanted = (words[chunk] >> np.uint64(lane)) & np.uint64(1) != 0
-            if wanted and fate != SLIVER and (fate >= HITS or not reject):
-                out[found, 0] = chunks.triangles[start + lane, 0]
-                out[found, 1] = chunks.triangles[start + lane, 1]
-                out[found, 2] = chunks.triangles[start + lane, 2]
-                found += 1
-        per_batch[chunks.batch[chunk]] += found - before
-    return found
-
-
-@compile_nogil_kernel
-def gather_blended(
-    indices: NDArray[np.int32],
-    words: NDArray[np.uint64],
-    chunks: Chunks,
-    view: KernelCamera,
-    triangles: NDArray[np.int64],
-    batches: NDArray[np.int32],
-    distances: NDArray[np.float64],
-) -> int:
-    """The triangles in `words` by number, with their batch and how far their middle is from the eye, squared."""
-    found = 0
-    window = make_projected_chunk()
-    for i in range(len(indices)):
-        chunk = indices[i]
-        start = chunks.first[chunk]
-        count = chunks.first[chunk + 1] - start
-        block = chunks.corners[chunk]
-        project_chunk(block, count, view, 0.0, window)
-        for lane in range(count):
-            if window.fate[lane] == SLIVER or (words[chunk] >> np.uint64(lane)) & np.uint64(1) == 0:
-                continue
-            distance = 0.0
-            for axis in range(3):
-                middle = (
-                    block[axis * LANES + lane] + block[(axis + 3) * LANES + lane] + block[(axis + 6) * LANES + lane]
-                )
-                distance += (middle / 3.0 - view.eye[axis]) ** 2
-            triangles[found] = start + lane
-            batches[found] = chunks.batch[chunk]
-            distances[found] = distance
-            found += 1
-    return found
-
-
 Direction = tuple[int, int]
 
 DIRECTIONS = 12
 """Sectors of a full turn. Having looked into a sector once, a cell is believed to know what shows there."""
+OPEN_CELLS = 64
+"""Cells whose sets are at hand at the same time."""
 _LEVEL = frozenset((heading, pitch) for heading in range(DIRECTIONS) for pitch in (-1, 0, 1))
 """Where outlooks look: not far up or down."""
 _NEIGHBOURS = [(x, y, z) for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1) if (x, y, z) != (0, 0, 0)]
-_NOTHING = (np.empty(0, dtype=np.int32), np.empty(0, dtype=np.uint64))
 
 
 def get_cell(position: Iterable[float]) -> Cell:
@@ -169,9 +108,9 @@ def get_cell(position: Iterable[float]) -> Cell:
     return (x, y, z)
 
 
-def get_direction(view: KernelCamera) -> Direction:
-    """Heading and pitch of the optical axis, by sector."""
-    x, y, z = view.matrix[2, :3].tolist()
+def get_direction(axis: Iterable[float]) -> Direction:
+    """Heading and pitch of an optical axis, by sector."""
+    x, y, z = axis
     sector = 2 * math.pi / DIRECTIONS
     return round(math.atan2(-x, -z) / sector) % DIRECTIONS, round(math.asin(max(-1.0, min(1.0, y))) / sector)
 
@@ -181,8 +120,9 @@ class VisibilitySets:
 
     def __init__(self, chunk_count: int, outlooks: Outlooks = NO_OUTLOOKS) -> None:
         """A cell that is new to the sets begins with the outlooks around it."""
-        self.words = np.zeros(chunk_count, dtype=np.uint64)  #: of the cell that was entered last
-        self._cell: Cell | None = None
+        self.words = np.zeros((2 * OPEN_CELLS, chunk_count), dtype=np.uint64)
+        """The sets of the cells that were entered last, a row each; the other half is room for `with_neighbours`."""
+        self._rows: dict[Cell, int] = {}  #: the cell that was not entered for longest comes first
         self._outlooks = outlooks
         self._stored: dict[Cell, SparseWords] = {}
         self._looked: dict[Cell, set[Direction]] = {}
@@ -190,19 +130,15 @@ class VisibilitySets:
     def __len__(self) -> int:
         return len(self._looked)
 
-    def enter(self, cell: Cell) -> None:
-        """Make `words` those of this cell; what was added to them since is kept for the cell before."""
-        if cell == self._cell:
-            return
-        self._leave()
-        self._cell = cell
-        if cell in self._stored:
-            chunks, words = self._stored[cell]
-            self.words[chunks] = words
-            return
-        for chunks, words in self._outlooks.find(cell):
-            self.words[chunks] |= words
-            self._looked[cell] = set(_LEVEL)
+    def enter(self, cells: Sequence[Cell]) -> list[int]:
+        """The rows of `words` that are those of these cells, until others are entered; OPEN_CELLS of them at most."""
+        for cell in cells:
+            if cell in self._rows:
+                self._rows[cell] = self._rows.pop(cell)
+        for cell in cells:
+            if cell not in self._rows:
+                self._load(cell)
+        return [self._rows[cell] for cell in cells]
 
     def knows(self, cell: Cell, direction: Direction) -> bool:
         return direction in self._looked.get(cell, ())
@@ -210,18 +146,35 @@ class VisibilitySets:
     def remember(self, cell: Cell, direction: Direction) -> None:
         self._looked.setdefault(cell, set()).add(direction)
 
-    def with_neighbours(self) -> NDArray[np.uint64]:
-        """The words of the entered cell and of all cells around it."""
-        union = self.words.copy()
-        x, y, z = self._cell or (0, 0, 0)
+    def with_neighbours(self, cell: Cell) -> int:
+        """The row of a set of everything in this cell, which was entered, and in all cells around it."""
+        row = self._rows[cell] + OPEN_CELLS
+        self.words[row] = self.words[self._rows[cell]]
+        x, y, z = cell
         for dx, dy, dz in _NEIGHBOURS:
-            chunks, words = self._stored.get((x + dx, y + dy, z + dz), _NOTHING)
-            union[chunks] |= words
-        return union
+            neighbour = (x + dx, y + dy, z + dz)
+            if neighbour in self._rows:
+                self.words[row] |= self.words[self._rows[neighbour]]
+            elif neighbour in self._stored:
+                chunks, words = self._stored[neighbour]
+                self.words[row, chunks] |= words
+        return row
 
-    def _leave(self) -> None:
-        if self._cell is not None:
-            chunks = np.flatnonzero(self.words).astype(np.int32)
-            self._stored[self._cell] = chunks, self.words[chunks]
-            self.words[chunks] = 0
-            self._cell = None
+    def _load(self, cell: Cell) -> None:
+        row = len(self._rows) if len(self._rows) < OPEN_CELLS else self._leave(next(iter(self._rows)))
+        self._rows[cell] = row
+        if cell in self._stored:
+            chunks, words = self._stored[cell]
+            self.words[row, chunks] = words
+            return
+        for chunks, words in self._outlooks.find(cell):
+            self.words[row, chunks] |= words
+            self._looked[cell] = set(_LEVEL)
+
+    def _leave(self, cell: Cell) -> int:
+        """Keep what the set of a cell is; its row is free then."""
+        row = self._rows.pop(cell)
+        chunks = np.flatnonzero(self.words[row]).astype(np.int32)
+        self._stored[cell] = chunks, self.words[row, chunks]
+        self.words[row, chunks] = 0
+        return row

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nav_eval.compilation import compile_nogil_inline, compile_nogil_kernel
+from nav_eval.simulator.rendering.triangle_blocks import compute_unit_normals
 from nav_eval.simulator.rendering.vertex_star import EditableMesh, Star, compute_drift, gather_star, make_star
 
 EDGE = 1.0
@@ -28,19 +29,20 @@ TURNS = 32
 class ScaledMesh(NamedTuple):
     """Triangles over vertices, every quantity in units of how far it may be off."""
 
-    triangles: NDArray[np.int64]  #: T × 3, each with an area; vertices that are equal in everything have one number
+    triangles: NDArray[np.int32]  #: T × 3, each with an area; vertices that are equal in everything have one number
     points: NDArray[np.float64]  #: V × 3
     values: NDArray[np.float64]  #: V × K, everything else that is interpolated across a triangle
     place: NDArray[np.int32]  #: V, equal for vertices at the same point: they move together
     is_fixed: NDArray[np.bool_]  #: V, true for what must not move
 
 
-def decimate(surface: ScaledMesh, *, longest: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The triangles that are left, over the same vertices, and which triangle each was; `longest` is in units too."""
-    triangles = surface.triangles.astype(np.int32)
-    corners = surface.points[triangles]
-    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+def decimate(surface: ScaledMesh, *, longest: float) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The triangles that are left, over the same vertices, and which triangle each was; `longest` is in units too.
+
+    The triangles of `surface` are used up: a copy of a large scene's would be large.
+    """
+    triangles = surface.triangles
+    normals = compute_unit_normals(surface.points, triangles)
     drift = np.zeros(int(surface.place.max(initial=-1)) + 1)
     drift[surface.place[surface.is_fixed]] = np.inf
     head, after = _list_corners(triangles, surface.place, len(drift))
@@ -48,7 +50,7 @@ def decimate(surface: ScaledMesh, *, longest: float) -> tuple[NDArray[np.int64],
         EditableMesh(triangles, normals, surface.points, surface.values, surface.place, head, after, drift), longest
     )
     kept = np.flatnonzero(triangles[:, 0] >= 0)
-    return triangles[kept].astype(np.int64), kept
+    return triangles[kept], kept
 
 
 @compile_nogil_kernel

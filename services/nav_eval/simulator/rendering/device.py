@@ -58,6 +58,11 @@ class Device:
         raise NoRenderer("EGL offers no software rasteriser: apt install libegl1 libgl1-mesa-dri.")
 
     @property
+    def draws_layers(self) -> bool:
+        """Whether one submission can draw several pictures: into layers, chosen where vertices are placed."""
+        return self.context.version_code >= 430 and "GL_ARB_shader_viewport_layer_array" in self.context.extensions
+
+    @property
     def is_software(self) -> bool:
         return any(name in self.name.lower() for name in ("llvmpipe", "softpipe", "swrast"))
 
@@ -89,17 +94,49 @@ def _format_advice(index: int | None, error: Exception) -> str:
 
 
 _TEXTURE_2D, _RGBA8, _RGBA, _UNSIGNED_BYTE, _MAX_LEVEL = 0x0DE1, 0x8058, 0x1908, 0x1401, 0x813D
+_SRGB8_ALPHA8 = 0x8C43
 
 
-def upload_levels(texture: int, levels: Sequence[NDArray[np.uint8]]) -> None:
-    """Give a texture of the current context its pixels, level by level: ModernGL can only have them computed."""
-    _get_function("glBindTexture")(_TEXTURE_2D, texture)
-    _get_function("glTexParameteri")(_TEXTURE_2D, _MAX_LEVEL, len(levels) - 1)
-    upload = _get_function("glTexImage2D")
+def upload_levels(texture: int, levels: Sequence[NDArray[np.uint8]], *, decoded: bool = False) -> None:
+    """Give a texture of the current context its pixels, level by level: ModernGL can only have them computed.
+
+    `decoded` has sRGB colours turned into light before they are filtered.
+    """
+    layout = _SRGB8_ALPHA8 if decoded else _RGBA8
+    call_gl("glBindTexture", _TEXTURE_2D, texture)
+    call_gl("glTexParameteri", _TEXTURE_2D, _MAX_LEVEL, len(levels) - 1)
     for number, level in enumerate(levels):
         height, width = level.shape[:2]
-        pixels = ctypes.c_void_p(np.ascontiguousarray(level).ctypes.data)
-        upload(_TEXTURE_2D, number, _RGBA8, width, height, 0, _RGBA, _UNSIGNED_BYTE, pixels)
+        pixels = np.ascontiguousarray(level)
+        call_gl(
+            "glTexImage2D", _TEXTURE_2D, number, layout, width, height, 0, _RGBA, _UNSIGNED_BYTE, pixels.ctypes.data
+        )
+
+
+_GL_FUNCTIONS = {
+    "glBindFramebuffer": "ii",
+    "glBindTexture": "ii",
+    "glClearBufferfv": "iip",
+    "glClearBufferuiv": "iip",
+    "glDeleteFramebuffers": "ip",
+    "glDeleteTextures": "ip",
+    "glDrawBuffers": "ip",
+    "glFramebufferTexture": "iiii",
+    "glGenFramebuffers": "ip",
+    "glGenTextures": "ip",
+    "glGetTexImage": "iiiip",
+    "glTexImage2D": "iiiiiiiip",
+    "glTexParameteri": "iii",
+    "glTexStorage3D": "iiiiii",
+    "glViewport": "iiii",
+}
+"""What ModernGL has no words for: integers and addresses that each function takes."""
+_TYPES = {"i": ctypes.c_int, "p": ctypes.c_void_p}
+
+
+def call_gl(name: str, *arguments: int) -> None:
+    """Call an OpenGL function on the current context."""
+    _get_function(name)(*arguments)
 
 
 @cache
@@ -107,6 +144,5 @@ def _get_function(name: str) -> Callable[..., None]:
     """An OpenGL function, from EGL as all the others are."""
     find = ctypes.CDLL(EGL_LIBRARY).eglGetProcAddress
     find.restype, find.argtypes = ctypes.c_void_p, [ctypes.c_char_p]
-    arguments = {"glTexImage2D": 8, "glTexParameteri": 3, "glBindTexture": 2}[name]
-    types = [ctypes.c_int] * arguments + [ctypes.c_void_p] * (name == "glTexImage2D")
+    types = [_TYPES[letter] for letter in _GL_FUNCTIONS[name]]
     return ctypes.CFUNCTYPE(None, *types)(find(name.encode()))

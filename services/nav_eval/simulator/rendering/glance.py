@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nav_eval.cache import lock_maker
 from nav_eval.compilation import compile_nogil_inline, compile_nogil_kernel
 from nav_eval.records.geometry import Vec3
 from nav_eval.scene.model import AlphaMode
@@ -53,8 +54,8 @@ EYE_HEIGHT = 1.25
 """Metres above the ground."""
 WIDTH, HEIGHT = 128, 152
 """Pixels per quarter turn, and up and down: 50° above and below the horizon."""
-SPREAD = 0.5
-"""Pixels. What is that close to being seen is seen from nearby."""
+SPREAD = 1.5
+"""Pixels. What is that close to being seen is seen from nearby; with more, needless triangles cost what is gained."""
 NEAR = 0.05
 """Metres. What comes closer to the eye plane is cut off there."""
 
@@ -66,11 +67,18 @@ def look_around(scene: PreparedScene, mesh: NavigationMesh, path: Path) -> Prepa
     """
     outlooks = load_outlooks(path, scene=scene.digest)
     if outlooks is None and os.access(path.parent, os.W_OK):
-        seconds = min(LOOK_SECONDS, LOOK_SECONDS_PER_TRIANGLE * scene.triangle_count)
-        outlooks = find_outlooks(scene, list_eyes(mesh), seconds=seconds)
-        with suppress(OSError):
-            save_outlooks(outlooks, path, scene=scene.digest)
+        with lock_maker(path):
+            outlooks = load_outlooks(path, scene=scene.digest)
+            outlooks = _look_and_keep(scene, mesh, path) if outlooks is None else outlooks
     return replace(scene, outlooks=outlooks or NO_OUTLOOKS)
+
+
+def _look_and_keep(scene: PreparedScene, mesh: NavigationMesh, path: Path) -> Outlooks:
+    seconds = min(LOOK_SECONDS, LOOK_SECONDS_PER_TRIANGLE * scene.triangle_count)
+    outlooks = find_outlooks(scene, list_eyes(mesh), seconds=seconds)
+    with suppress(OSError):
+        save_outlooks(outlooks, path, scene=scene.digest)
+    return outlooks
 
 
 def list_eyes(mesh: NavigationMesh) -> NDArray[np.float64]:

@@ -1,40 +1,33 @@
-"""A prepared scene in GPU memory, the framebuffers, and the way of their pixels into arrays."""
+"""A prepared scene in GPU memory, and how its triangles are drawn."""
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import moderngl
 import numpy as np
 from numpy.typing import NDArray
 
-from nav_eval.cache import drop_pages
-from nav_eval.compilation import compile_nogil_kernel
-from nav_eval.scene.model import Texture, Wrap
-from nav_eval.sensors import Channel
-from nav_eval.simulator.rendering.camera import Camera, Frame
+from nav_eval.scene.model import MAPS, AlphaMode, Material, Texture, Wrap
+from nav_eval.simulator.rendering.camera import KernelCameras
 from nav_eval.simulator.rendering.device import upload_levels
-from nav_eval.simulator.rendering.mipmaps import split_mipmaps
-from nav_eval.simulator.rendering.occlusion import DepthPicture, convert_depth_buffer
-from nav_eval.simulator.rendering.prepared_scene import VERTEX, PreparedScene
-from nav_eval.simulator.rendering.shaders import (
-    COLOR,
-    METRES,
-    SURFACE,
-    ProgramKind,
-    make_fragment_source,
-    make_vertex_source,
-)
+from nav_eval.simulator.rendering.draw_list import DrawList
+from nav_eval.simulator.rendering.lighting import Lighting
+from nav_eval.simulator.rendering.mipmaps import make_mipmaps, split_mipmaps
+from nav_eval.simulator.rendering.prepared_scene import VERTEX, Batch, PreparedScene
+from nav_eval.simulator.rendering.shaders import COLOR, ProgramKind, make_fragment_source, make_vertex_source
+from nav_eval.simulator.rendering.surface_shader import EMISSION, ShadingKind
+from nav_eval.simulator.rendering.texel_files import TexelFolder, drop_levels
 
 _FORMATS = {"position": "3f4", "uv": "2f4", "tint": "4f1", "surface": "1u4"}
-_ATTACHMENTS = {COLOR: (4, "f1"), METRES: (1, "f4"), SURFACE: (1, "u4")}
-
-
-class DrawRange(NamedTuple):
-    """A stretch of the index buffer that one draw call draws."""
-
-    batch: int
-    start: int  #: in triangles
-    length: int
+_PLAIN_BLEND = (moderngl.SRC_ALPHA, moderngl.ONE_MINUS_SRC_ALPHA)
+_ADDED_BLEND = (moderngl.ONE, moderngl.ONE_MINUS_SRC_ALPHA)
+"""Of shaded surfaces: highlights are on top of glass, however clear it is."""
+_MOST_TEXTURES = 512
+"""Uploaded at once, where looks of a canvas come and go."""
+_SAMPLED = 997
+"""Texels from one to the next that are looked at first, to see whether a texture has several colours."""
+_VIEW_BYTES = 80
+"""Of a view on the GPU: its matrix, the eye and the number of its layer."""
 
 
 class _DrawState(NamedTuple):
@@ -44,6 +37,13 @@ class _DrawState(NamedTuple):
     vertex_array: moderngl.VertexArray
     texture: moderngl.Texture | None
     cutoff: float | None
+    uniforms: tuple[tuple[moderngl.Uniform, bytes], ...] = ()  #: of a shaded batch, or of one with one colour
+    maps: tuple[moderngl.Texture, ...] = ()  #: from the second texture unit on
+    blend: tuple[int, int] | None = None  #: factors of what is drawn and of what is there
+
+
+_BrushKey = tuple[tuple[str, ...], int, bool]
+"""Outputs of the framebuffer, number of the batch, and whether there are several layers."""
 
 
 class SceneOnGpu:
@@ -51,113 +51,203 @@ class SceneOnGpu:
 
     def __init__(self, context: moderngl.Context, prepared: PreparedScene, *, trilinear: bool) -> None:
         self._context = context
+        self._prepared = prepared
         self._batches = prepared.batches
         self._vertices = context.buffer(_as_bytes(prepared.vertices))
-        self._indices = context.buffer(reserve=max(prepared.chunks.triangles.nbytes, 4), dynamic=True)
-        self._pictures = prepared.textures
-        self._mipmaps = prepared.mipmaps
+        self._indices = context.buffer(reserve=4, dynamic=True)
         self._trilinear = trilinear
-        self._textures: dict[int, moderngl.Texture] = {}
-        self._view = context.buffer(reserve=64, dynamic=True)
-        self._brushes: dict[tuple[tuple[str, ...], int], _DrawState] = {}
+        self._texels = TexelFolder(context, prepared.texels)
+        self._textures: dict[tuple[int, bool], tuple[Texture, moderngl.Texture]] = {}  #: by identity of the picture
+        self._views = context.buffer(reserve=_VIEW_BYTES, dynamic=True)
+        self._commands = context.buffer(reserve=20, dynamic=True)
+        self._normals = context.buffer(_as_bytes(prepared.normals)) if len(prepared.normals) else None
+        self._lighting = context.buffer(_pack_lighting(prepared.lighting)) if self._normals else None
+        self._brushes: dict[_BrushKey, _DrawState] = {}
         self._programs: dict[ProgramKind, tuple[moderngl.Program, moderngl.VertexArray]] = {}
+
+    def repaint(self, prepared: PreparedScene) -> None:
+        """Show another look of the same canvas; textures that it shares with those before are there already."""
+        changed = {i for i, old in enumerate(self._prepared.textures) if old is not prepared.textures[i]}
+        self._prepared = prepared
+        self._vertices.write(_as_bytes(prepared.vertices))
+        if self._normals is not None and self._lighting is not None:
+            self._normals.write(_as_bytes(prepared.normals))
+            self._lighting.write(_pack_lighting(prepared.lighting))
+        for key in [key for key in self._brushes if self._is_changed(key[1], changed)]:
+            del self._brushes[key]
+        if len(self._textures) > _MOST_TEXTURES:
+            self._drop_textures()
+
+    def _is_changed(self, batch_number: int, textures: Collection[int]) -> bool:
+        batch = self._batches[batch_number]
+        return batch.shaded is not None or batch.texture in textures
+
+    def _drop_textures(self) -> None:
+        """Those that the look does not have; brushes hold no others."""
+        shown = {id(picture) for picture in self._prepared.textures}
+        for key in [key for key in self._textures if key[0] not in shown]:
+            self._textures.pop(key)[1].release()
 
     def write_triangles(self, triangles: NDArray[np.uint32]) -> None:
         if len(triangles):
-            self._indices.write(triangles)
+            _write(self._indices, triangles)
 
-    def set_view(self, world_to_clip: NDArray[np.float64]) -> None:
-        """The matrix that all programs use from now on."""
-        self._view.write(np.ascontiguousarray(world_to_clip.T, dtype=np.float32))
-        self._view.bind_to_uniform_block(0)
+    def set_views(self, cameras: KernelCameras) -> None:
+        """The cameras that everything is drawn for from now on; the first of them is layer 0."""
+        views = np.empty((len(cameras.eye), _VIEW_BYTES // 4), dtype=np.float32)
+        views[:, :16] = cameras.clip.transpose(0, 2, 1).reshape(-1, 16)
+        views[:, 16:19] = cameras.eye
+        views.view(np.int32)[:, 19] = np.arange(len(views))
+        _write(self._views, views)
+        self._views.bind_to_uniform_block(0)
+        if self._lighting is not None:
+            self._lighting.bind_to_uniform_block(1)
 
-    def draw(self, runs: Sequence[DrawRange], outputs: tuple[str, ...]) -> None:
-        """Draw stretches of the index buffer, in this order."""
-        for batch, start, length in runs:
-            brush = self._brushes.get((outputs, batch)) or self._get_draw_state(outputs, batch)
+    def draw(self, plan: DrawList, outputs: tuple[str, ...], *, layered: bool) -> None:
+        """Draw the triangles that were written, in the order of the list."""
+        if layered and len(plan.commands):
+            _write(self._commands, plan.commands)
+        for run in plan.runs:
+            key = (outputs, run.batch, layered)
+            brush = self._brushes.get(key) or self._get_draw_state(key)
             if brush.cutoff is not None:
                 brush.program["cutoff"] = brush.cutoff
             if brush.texture is not None:
                 brush.texture.use(0)
-            brush.vertex_array.render(moderngl.TRIANGLES, vertices=3 * length, first=3 * start)
+            if brush.uniforms:
+                _load_look(brush)
+            if brush.blend is not None:
+                self._context.blend_func = brush.blend
+            if layered:
+                brush.vertex_array.render_indirect(self._commands, moderngl.TRIANGLES, run.length, run.start)
+            else:
+                brush.vertex_array.render(moderngl.TRIANGLES, vertices=3 * run.length, first=3 * run.start)
 
-    def _get_draw_state(self, outputs: tuple[str, ...], batch_number: int) -> "_DrawState":
+    def _get_draw_state(self, key: "_BrushKey") -> "_DrawState":
+        outputs, batch_number, layered = key
         batch = self._batches[batch_number]
         textured, masked = batch.texture is not None, batch.alpha_cutoff > 0.0
-        kind = ProgramKind(outputs=outputs, textured=textured, tinted=batch.tinted, masked=masked)
+        shading = self._choose_shading(batch) if COLOR in outputs else None
+        color = (
+            None
+            if batch.texture is None or shading is not None
+            else _find_plain_color(self._prepared.textures[batch.texture])
+        )
+        kind = ProgramKind(
+            outputs=outputs,
+            textured=textured,
+            tinted=batch.tinted,
+            masked=masked,
+            shading=shading,
+            plain=color is not None,
+            layered=layered,
+        )
         program, vertex_array = self._get_program(kind)
-        texture = self._get_texture(batch.texture) if batch.texture is not None and "uv" in kind.attributes else None
+        texture = None
+        if batch.texture is not None and "uv" in kind.attributes:
+            texture = self._get_texture(batch.texture, decoded=shading is not None)
         brush = _DrawState(program, vertex_array, texture, batch.alpha_cutoff if kind.masked else None)
-        self._brushes[outputs, batch_number] = brush
+        if color is not None and isinstance(uniform := program.get("plain_color", None), moderngl.Uniform):
+            brush = brush._replace(uniforms=((uniform, color.tobytes()),))
+        if batch.alpha_mode is AlphaMode.BLEND:
+            brush = brush._replace(blend=_PLAIN_BLEND if shading is None else _ADDED_BLEND)
+        if shading is not None and batch.shaded is not None:
+            brush = self._add_look(brush, shading, self._prepared.materials[batch.shaded])
+        self._brushes[key] = brush
         return brush
 
-    def _get_texture(self, index: int) -> moderngl.Texture:
+    def _choose_shading(self, batch: Batch) -> ShadingKind | None:
+        if batch.shaded is None:
+            return None
+        material, lighting = self._prepared.materials[batch.shaded], self._prepared.lighting
+        return ShadingKind(
+            maps=tuple(name for name in MAPS if getattr(material.shading, name) is not None),
+            glass=material.shading.transmission > 0.0,
+            coated=material.shading.coat > 0.0,
+            cloth=any(material.shading.sheen),
+            surroundings=lighting.surroundings,
+            blended=batch.alpha_mode is AlphaMode.BLEND,
+            suns=lighting.suns,
+            lamps=len(lighting.lamps) - lighting.suns,
+        )
+
+    def _add_look(self, brush: _DrawState, kind: ShadingKind, material: Material) -> _DrawState:
+        shading = material.shading
+        values = {
+            "base_color": material.base_color,
+            "emission": material.emissive,
+            "surface_factors": (
+                shading.metallic, shading.roughness, shading.normal_scale, shading.occlusion_strength,
+            ),
+            "glass": (*shading.transmission_color, shading.transmission),
+            "reflectance": shading.reflectance,
+            "coat": (shading.coat, shading.coat_roughness),
+            "sheen": (*shading.sheen, shading.sheen_roughness),
+        }  # fmt: skip
+        known = [(brush.program.get(name, None), value) for name, value in values.items()]
+        uniforms = tuple(
+            (uniform, np.array(value, dtype=np.float32).tobytes())
+            for uniform, value in known
+            if isinstance(uniform, moderngl.Uniform)
+        )
+        for unit, name in enumerate(kind.maps, start=1):
+            brush.program[name] = unit
+        maps = tuple(self._get_texture(getattr(shading, name), decoded=name == EMISSION) for name in kind.maps)
+        return brush._replace(uniforms=uniforms, maps=maps)
+
+    def _get_texture(self, index: int, *, decoded: bool) -> moderngl.Texture:
         """Uploaded when it is first seen: many scenes have more textures than a walk shows."""
-        if index not in self._textures:
-            picture, smaller = self._pictures[index], self._mipmaps[index]
-            levels = split_mipmaps(picture.pixels, smaller)
-            self._textures[index] = _upload(self._context, picture, levels, trilinear=self._trilinear)
-            for array in (picture.pixels, smaller):
-                drop_pages(array)
-        return self._textures[index]
+        picture, smaller = self._prepared.textures[index], self._prepared.mipmaps[index]
+        key = (id(picture), decoded)
+        if key not in self._textures:
+            texture = _create_texture(self._context, picture, trilinear=self._trilinear)
+            if not smaller:  # of a look's own
+                upload_levels(texture.glo, split_mipmaps(picture.pixels, make_mipmaps(picture.pixels)), decoded=decoded)
+            elif not self._texels.show(texture.glo, index, (picture.pixels, *smaller), decoded=decoded):
+                upload_levels(texture.glo, (picture.pixels, *smaller), decoded=decoded)
+                drop_levels((picture.pixels, *smaller))
+            self._textures[key] = (picture, texture)
+        return self._textures[key][1]
 
     def _get_program(self, kind: ProgramKind) -> tuple[moderngl.Program, moderngl.VertexArray]:
         if kind not in self._programs:
             program = self._context.program(
                 vertex_shader=make_vertex_source(kind), fragment_shader=make_fragment_source(kind)
             )
-            program["View"].binding = 0  # type: ignore[union-attr]
-            layout = (self._vertices, *_make_layout(kind.attributes))
-            self._programs[kind] = program, self._context.vertex_array(program, [layout], self._indices)
+            layouts: list[Any] = [(self._vertices, *_make_layout(kind.attributes))]
+            if not kind.layered:
+                program["View"].binding = 0  # type: ignore[union-attr]
+            elif kind.needs_eye:
+                layouts.append((self._views, "16f4 3f4 1i4/i", "world_to_clip", "eye_of_layer", "layer"))
+            else:
+                layouts.append((self._views, "16f4 12x 1i4/i", "world_to_clip", "layer"))
+            if kind.shading is not None:
+                program["Lighting"].binding = 1  # type: ignore[union-attr]
+                layouts.append((self._normals, "3f4", "normal"))
+            self._programs[kind] = program, self._context.vertex_array(program, layouts, self._indices)
         return self._programs[kind]
 
     def release(self) -> None:
         for program, vertex_array in self._programs.values():
             vertex_array.release()
             program.release()
-        for texture in self._textures.values():
+        for _, texture in self._textures.values():
             texture.release()
-        self._view.release()
+        self._texels.release()
+        for buffer in (self._normals, self._lighting):
+            if buffer is not None:
+                buffer.release()
+        self._views.release()
+        self._commands.release()
         self._indices.release()
         self._vertices.release()
 
 
-class Framebuffer:
-    """A framebuffer for one picture size and one set of outputs."""
-
-    def __init__(self, context: moderngl.Context, size: tuple[int, int], outputs: tuple[str, ...]) -> None:
-        self.outputs = outputs
-        kinds = [_ATTACHMENTS[output] for output in outputs]
-        self._attachments = [context.renderbuffer(size, components, dtype=dtype) for components, dtype in kinds]
-        self._depth = context.depth_renderbuffer(size)
-        self._framebuffer = context.framebuffer(self._attachments, self._depth)
-
-    def begin(self, background: tuple[int, int, int]) -> None:
-        self._framebuffer.use()
-        self._framebuffer.clear()
-        if any(background) and COLOR in self.outputs:
-            red, green, blue = (value / 255 for value in background)
-            self._write_only(COLOR)
-            self._framebuffer.clear(red, green, blue)
-            self._write_only(*self.outputs)
-
-    def _write_only(self, *outputs: str) -> None:
-        masks: Any = [(output in outputs,) * 4 for output in self.outputs]
-        self._framebuffer.color_mask = masks if len(masks) > 1 else masks[0]
-
-    def read(self, output: str, into: NDArray[np.generic]) -> None:
-        components, dtype = _ATTACHMENTS[output]
-        index = self.outputs.index(output)
-        self._framebuffer.read_into(into, attachment=index, components=components, dtype=dtype)
-
-    def read_depth_buffer(self, into: NDArray[np.uint32]) -> None:
-        """The raw depth buffer as 32-bit fractions: cheaper than floats."""
-        self._framebuffer.read_into(into, attachment=-1, components=1, dtype="u4")
-
-    def release(self) -> None:
-        self._framebuffer.release()
-        for attachment in (*self._attachments, self._depth):
-            attachment.release()
+def _write(buffer: moderngl.Buffer, data: NDArray[Any]) -> None:
+    """Fill a buffer from its start, after making it larger where that is needed."""
+    if data.nbytes > buffer.size:
+        buffer.orphan(max(data.nbytes, 2 * buffer.size))
+    buffer.write(data)
 
 
 def _make_layout(attributes: tuple[str, ...]) -> tuple[str, ...]:
@@ -168,84 +258,38 @@ def _make_layout(attributes: tuple[str, ...]) -> tuple[str, ...]:
     return (" ".join(formats), *(name for name in names if name in used))
 
 
-def _upload(
-    context: moderngl.Context, texture: Texture, levels: Sequence[NDArray[np.uint8]], *, trilinear: bool
-) -> moderngl.Texture:
-    """All levels of a texture; the filter comes first, as it tells the driver that there will be several."""
-    uploaded = context.texture((1, 1), 4)
+def _find_plain_color(texture: Texture) -> NDArray[np.float32] | None:
+    """The one colour of a texture that has no other: it need neither be uploaded nor looked up."""
+    texels = np.ascontiguousarray(texture.pixels).view(np.uint32).ravel()
+    if (texels[::_SAMPLED] != texels[0]).any() or (texels != texels[0]).any():
+        return None
+    color: NDArray[np.float32] = texture.pixels[0, 0] / np.float32(255)
+    return color
+
+
+def _load_look(brush: _DrawState) -> None:
+    """Tell the program how the next batch answers to light."""
+    for uniform, value in brush.uniforms:
+        uniform.write(value)
+    for unit, texture in enumerate(brush.maps, start=1):
+        texture.use(unit)
+
+
+def _pack_lighting(lighting: Lighting) -> bytes:
+    """The uniform block `Lighting`: std140 packs a lamp as we do."""
+    everywhere = np.array([*lighting.sky, 0.0, *lighting.ground, 0.0], dtype=np.float32)
+    return everywhere.tobytes() + np.ascontiguousarray(lighting.lamps).tobytes()
+
+
+def _create_texture(context: moderngl.Context, texture: Texture, *, trilinear: bool) -> moderngl.Texture:
+    """A texture without texels; the filter comes first, as it tells the driver that there will be several levels."""
+    created = context.texture((1, 1), 4)
     minified = moderngl.LINEAR_MIPMAP_LINEAR if trilinear else moderngl.LINEAR_MIPMAP_NEAREST
-    uploaded.filter = (minified, moderngl.NEAREST if texture.nearest else moderngl.LINEAR)
-    uploaded.repeat_x = texture.wrap_u is not Wrap.CLAMP
-    uploaded.repeat_y = texture.wrap_v is not Wrap.CLAMP
-    upload_levels(uploaded.glo, levels)
-    return uploaded
+    created.filter = (minified, moderngl.NEAREST if texture.nearest else moderngl.LINEAR)
+    created.repeat_x = texture.wrap_u is not Wrap.CLAMP
+    created.repeat_y = texture.wrap_v is not Wrap.CLAMP
+    return created
 
 
-def _as_bytes(array: NDArray[np.void]) -> NDArray[np.uint8]:
+def _as_bytes(array: NDArray[np.void] | NDArray[np.float32]) -> NDArray[np.uint8]:
     return np.ascontiguousarray(array).view(np.uint8) if len(array) else np.zeros(4, dtype=np.uint8)
-
-
-@compile_nogil_kernel
-def drop_alpha(rgba: NDArray[np.uint8], rgb: NDArray[np.uint8]) -> None:
-    """Four pixels at a time: sixteen bytes in, three words out."""
-    pixels = rgba.reshape(-1).view(np.uint32)
-    words = rgb.reshape(-1)[: len(pixels) // 4 * 12].view(np.uint32)
-    low, middle, high = np.uint32(0xFF), np.uint32(0xFFFF), np.uint32(0xFFFFFF)
-    for i in range(len(pixels) // 4):
-        a, b, c, d = pixels[4 * i], pixels[4 * i + 1], pixels[4 * i + 2], pixels[4 * i + 3]
-        words[3 * i] = (a & high) | ((b & low) << np.uint32(24))
-        words[3 * i + 1] = ((b >> np.uint32(8)) & middle) | ((c & middle) << np.uint32(16))
-        words[3 * i + 2] = ((c >> np.uint32(16)) & low) | ((d & high) << np.uint32(8))
-    source, target = rgba.reshape(-1, 4), rgb.reshape(-1, 3)
-    for i in range(len(pixels) // 4 * 4, len(pixels)):
-        for k in range(3):
-            target[i, k] = source[i, k]
-
-
-@compile_nogil_kernel
-def look_up(rows: NDArray[np.uint32], table: NDArray[np.int64], column: int, out: NDArray[np.generic]) -> None:
-    """out = table[rows, column], for tables that are small and pictures that are not."""
-    height, width = rows.shape
-    for y in range(height):
-        for x in range(width):
-            out[y, x] = table[rows[y, x], column]
-
-
-class RenderTarget:
-    def __init__(self, context: moderngl.Context, width: int, height: int, channels: frozenset[Channel]) -> None:
-        self._channels = channels
-        self.canvas = Framebuffer(context, (width, height), _choose_outputs(channels))
-        self.depth = DepthPicture.over(np.empty((height, width), dtype=np.float32))
-        self._rgba = np.empty((height, width, 4), dtype=np.uint8)
-        self._raw = np.empty((height, width), dtype=np.uint32)
-
-    def read_metres(self, camera: Camera, into: NDArray[np.float32]) -> None:
-        """The depth picture: from its own output if there is one, else from the depth buffer."""
-        if METRES in self.canvas.outputs:
-            self.canvas.read(METRES, into)
-        else:
-            self.canvas.read_depth_buffer(self._raw)
-            convert_depth_buffer(self._raw, camera.near, camera.far, into)
-
-    def deliver(self, frame: Frame, surfaces: NDArray[np.int64], *, depth_is_there: bool) -> None:
-        """Read what was painted into the frame's arrays."""
-        if frame.rgb is not None and Channel.RGB in self._channels:
-            self.canvas.read(COLOR, self._rgba)
-            drop_alpha(self._rgba, frame.rgb)
-        if frame.depth is not None and Channel.DEPTH in self._channels and not depth_is_there:
-            self.canvas.read(METRES, frame.depth)
-        if SURFACE in self.canvas.outputs:
-            self.canvas.read(SURFACE, self._raw)
-        if frame.semantic is not None and Channel.SEMANTIC in self._channels:
-            look_up(self._raw, surfaces, 0, frame.semantic)
-        if frame.instance is not None and Channel.INSTANCE in self._channels:
-            look_up(self._raw, surfaces, 1, frame.instance)
-
-
-def _choose_outputs(channels: frozenset[Channel]) -> tuple[str, ...]:
-    wanted = {
-        COLOR: Channel.RGB in channels,
-        METRES: Channel.DEPTH in channels,
-        SURFACE: not channels.isdisjoint({Channel.SEMANTIC, Channel.INSTANCE}),
-    }
-    return tuple(output for output, is_wanted in wanted.items() if is_wanted)

@@ -17,11 +17,14 @@ from nav_eval.simulator.rendering.camera import (
     TOLERANCE,
     UNCLEAR,
     KernelCamera,
+    KernelCameras,
     ProjectedChunk,
+    get_view,
     is_outside,
     make_projected_chunk,
     project_chunk,
 )
+from nav_eval.simulator.rendering.culling import InView
 from nav_eval.simulator.rendering.prepared_scene import CHUNK_TRIANGLES as LANES
 from nav_eval.simulator.rendering.prepared_scene import GROUP, Chunks
 
@@ -34,7 +37,7 @@ BLOCK = 1 << BLOCK_BITS
 
 
 class DepthPicture(NamedTuple):
-    """Depth at three resolutions."""
+    """Depth at three resolutions; of several pictures, with one axis more."""
 
     metres: NDArray[np.float32]  #: per pixel; 0 where there is nothing
     tiles: NDArray[np.float32]  #: the farthest in every tile; infinity where a pixel shows nothing
@@ -43,22 +46,37 @@ class DepthPicture(NamedTuple):
     @classmethod
     def over(cls, metres: NDArray[np.float32]) -> "DepthPicture":
         """Room for what `summarize_depth` fills."""
-        height, width = metres.shape
+        *several, height, width = metres.shape
         down, across = -(-height // TILE), -(-width // TILE)
-        tiles = np.empty((down, across), dtype=np.float32)
-        return cls(metres, tiles, np.empty((-(-down // BLOCK), -(-across // BLOCK)), dtype=np.float32))
+        tiles = np.empty((*several, down, across), dtype=np.float32)
+        return cls(metres, tiles, np.empty((*several, -(-down // BLOCK), -(-across // BLOCK)), dtype=np.float32))
+
+
+@compile_nogil_inline
+def _get_picture(pictures: DepthPicture, index: int) -> DepthPicture:
+    """One of several."""
+    return DepthPicture(pictures.metres[index], pictures.tiles[index], pictures.blocks[index])
 
 
 @compile_nogil_kernel
-def convert_depth_buffer(raw: NDArray[np.uint32], near: float, far: float, out: NDArray[np.float32]) -> None:
-    """Undo the projection; a cleared pixel becomes 0."""
-    scale = np.float32((1 / near - 1 / far) / 4294967295.0)
-    start = np.float32(1 / near)
-    height, width = raw.shape
-    for y in range(height):
-        for x in range(width):
-            value = np.float32(1.0) / (start - scale * np.float32(raw[y, x]))
-            out[y, x] = np.float32(0.0) if raw[y, x] >= np.uint32(0xFFFFFF00) else value
+def summarize_depths(pictures: DepthPicture) -> None:
+    for view in range(len(pictures.metres)):
+        summarize_depth(_get_picture(pictures, view))
+
+
+@compile_nogil_kernel
+def convert_depth_buffer(
+    raw: NDArray[np.uint32], near: NDArray[np.float64], far: NDArray[np.float64], out: NDArray[np.float32]
+) -> None:
+    """Undo the projection of several pictures; a cleared pixel becomes 0."""
+    count, height, width = raw.shape
+    for i in range(count):
+        scale = np.float32((1 / near[i] - 1 / far[i]) / 4294967295.0)
+        start = np.float32(1 / near[i])
+        for y in range(height):
+            for x in range(width):
+                value = np.float32(1.0) / (start - scale * np.float32(raw[i, y, x]))
+                out[i, y, x] = np.float32(0.0) if raw[i, y, x] >= np.uint32(0xFFFFFF00) else value
 
 
 @compile_nogil_kernel
@@ -82,6 +100,68 @@ def summarize_depth(picture: DepthPicture) -> None:
                 farthest = max(farthest, columns[x])
             tiles[tile_y, tile_x] = farthest
             blocks[tile_y // BLOCK, tile_x // BLOCK] = max(blocks[tile_y // BLOCK, tile_x // BLOCK], farthest)
+
+
+class KnownTriangles(NamedTuple):
+    """What has been drawn already, or need not be looked for."""
+
+    words: NDArray[np.uint64]  #: R × C
+    rows: NDArray[np.int64]  #: N, which of them belongs to a view
+
+
+class FoundTriangles(NamedTuple):
+    """What may show, by view."""
+
+    words: NDArray[np.uint64]  #: N × C; of chunks in view
+    counts: NDArray[np.int64]  #: N, how many
+
+
+@compile_nogil_kernel
+def find_unhidden_solid(
+    views: NDArray[np.int64],
+    chunks: Chunks,
+    in_view: InView,
+    known: KnownTriangles,
+    cameras: KernelCameras,
+    pictures: DepthPicture,
+    spread: float,
+    out: FoundTriangles,
+) -> None:
+    """`find_unhidden` for the solid chunks of several views."""
+    for i in range(len(views)):
+        view = views[i]
+        indices = in_view.chunks[view, : in_view.solid[view]]
+        camera, picture = get_view(cameras, view), _get_picture(pictures, view)
+        words = known.words[known.rows[view]]
+        out.counts[view] = find_unhidden(indices, words, chunks, camera, picture, spread, out.words[view])
+
+
+@compile_nogil_kernel
+def find_unhidden_blended(
+    in_view: InView, chunks: Chunks, cameras: KernelCameras, pictures: DepthPicture, out: NDArray[np.uint64]
+) -> None:
+    """`find_unhidden` for what is see-through."""
+    nothing = np.zeros(out.shape[1], dtype=np.uint64)
+    for view in range(len(out)):
+        indices = in_view.chunks[view, in_view.solid[view] : in_view.ends[view]]
+        camera, picture = get_view(cameras, view), _get_picture(pictures, view)
+        find_unhidden(indices, nothing, chunks, camera, picture, 0.0, out[view])
+
+
+@compile_nogil_kernel
+def add_found(
+    views: NDArray[np.int64],
+    in_view: InView,
+    rows: NDArray[np.int64],
+    found: NDArray[np.uint64],
+    words: NDArray[np.uint64],
+) -> None:
+    """Add what was found among the solid chunks of views to their rows of `words`."""
+    for i in range(len(views)):
+        view = views[i]
+        for k in range(in_view.solid[view]):
+            chunk = in_view.chunks[view, k]
+            words[rows[view], chunk] |= found[view, chunk]
 
 
 @compile_nogil_kernel

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nav_eval.cache import ArrayFile, write_arrays
 
-OUTLOOK_VERSION = 1
+OUTLOOK_VERSION = 2
 """Of the file: raise it when the sets of an older version should not be used any more."""
 CELL_METRES = 0.5
 """Side of the cells of eye positions. A renderer learns one set per cell; outlooks are two cells apart."""

@@ -1,28 +1,28 @@
-"""From a scene as it was read to a scene that can be drawn fast, and that scene on disk.
-
-The file is plain arrays, mapped into memory, so that a second process starts at once.
-"""
+"""From a scene as it was read to a scene that can be drawn fast."""
 
 import hashlib
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, astuple, dataclass, replace
-from pathlib import Path
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nav_eval.cache import ArrayFile, write_arrays
-from nav_eval.errors import BadPreparedScene
 from nav_eval.scene.model import AlphaMode, Light, Material, Scene, Texture, Wrap
+from nav_eval.scene.splats import list_splat_arrays
 from nav_eval.simulator.rendering.decimation import EDGE, ScaledMesh, decimate
-from nav_eval.simulator.rendering.mipmaps import make_mipmaps
+from nav_eval.simulator.rendering.lighting import choose_lighting
+from nav_eval.simulator.rendering.mipmaps import make_mipmaps, split_mipmaps
 from nav_eval.simulator.rendering.prepared_scene import (
-    VERTEX,
+    SHADED,
+    UNLIT,
     Batch,
     Chunks,
     PreparedScene,
+    VertexOrigins,
+    VertexTable,
     build_vertices,
+    classify_materials,
     compute_chunk_bounds,
     compute_group_boxes,
     compute_longest_edges,
@@ -31,10 +31,11 @@ from nav_eval.simulator.rendering.prepared_scene import (
     number_distinct,
     split_into_chunks,
 )
+from nav_eval.simulator.rendering.triangle_blocks import compute_unit_normals, iterate_blocks
 
 T = TypeVar("T", bound=np.generic)
 
-PREPARATION_VERSION = 6
+PREPARATION_VERSION = 10
 """Part of every digest: raise it when anything in this package changes what is prepared."""
 ROUNDED_BITS = 20
 """Merging may change positions and texture coordinates beyond this many leading bits: what OpenGL rounds away too,"""
@@ -42,6 +43,8 @@ TEXEL_PARTS = 256
 """and texture coordinates by 1/256 of a texel, which is as fine as OpenGL need filter."""
 PLACE = 8
 """Vertices so many roundings apart are at the same place: meshes that meet, each moved by a matrix of its own."""
+NORMAL_PARTS = 255
+"""Merging may change a normal by 1/255, which changes light by about one step of a byte."""
 WHITE = 255
 BLACK = (0, 0, 0)
 _DRAWN_AFTER = {AlphaMode.OPAQUE: 0, AlphaMode.MASK: 1, AlphaMode.BLEND: 2}
@@ -49,28 +52,59 @@ _DRAWN_AFTER = {AlphaMode.OPAQUE: 0, AlphaMode.MASK: 1, AlphaMode.BLEND: 2}
 
 def prepare_scene(scene: Scene) -> PreparedScene:
     """Batches, chunks and tints of a scene."""
+    return prepare_with_origins(scene)[0]
+
+
+def prepare_with_origins(scene: Scene) -> tuple[PreparedScene, VertexOrigins]:
+    """The same, and where its vertices come from: enough to paint them anew."""
     surfaces, surface_of_triangle = _number_surfaces(scene)
-    vertices, triangles, source = build_vertices(scene, surface_of_triangle)
-    triangles, kept = _decimate_faces(scene, vertices, triangles, scene.triangle_material[source])
+    lighting = choose_lighting(scene)
+    kinds = classify_materials(scene, lighting)
+    table = build_vertices(scene, surface_of_triangle, kinds=kinds, lighting=lighting)
+    del surface_of_triangle  # large, as the next step is
+    triangles, kept = _decimate_faces(scene, table)
     two_sided = np.array([m.double_sided for m in scene.materials])
-    faces = _make_faces(vertices, triangles, scene.triangle_material[source[kept]], two_sided=two_sided)
-    batches, batch_of_face = _make_batches(scene, faces)
+    material = scene.triangle_material[table.source[kept]]
+    faces = _make_faces(table.vertices, triangles, material, two_sided=two_sided)
+    batches, batch_of_face = _make_batches(scene, faces, kinds)
     order, chunk_first, chunk_batch = _split_faces(faces, batch_of_face)
     faces = faces.take(order)
-    vertices, corners = _order_by_use(vertices, faces)
+    vertices, normals, corners, origins = _order_by_use(table, faces)
     points = vertices["position"][corners]
     textures = tuple(_expand_mirrors(texture) for texture in scene.textures)
-    return PreparedScene(
+    linear = _find_lit_pictures(scene, kinds)
+    prepared = PreparedScene(
         digest=compute_render_digest(scene),
         triangle_count=len(scene.triangles),
         vertices=_freeze(vertices),
         chunks=_make_chunks(points, faces, triangles=corners, first=chunk_first, batch=chunk_batch),
         batches=batches,
         textures=textures,
-        mipmaps=tuple(_freeze(make_mipmaps(texture.pixels)) for texture in textures),
+        mipmaps=tuple(_make_levels(texture, linear=i in linear) for i, texture in enumerate(textures)),
+        normals=_freeze(normals if (kinds == SHADED).any() else normals[:0]),
+        materials=scene.materials if (kinds == SHADED).any() else (),
+        lighting=lighting,
         surfaces=_freeze(surfaces),
         background=BLACK,
+        splats=scene.splats,
     )
+    return prepared, origins
+
+
+def _make_levels(texture: Texture, *, linear: bool) -> tuple[NDArray[np.uint8], ...]:
+    pixels = texture.pixels
+    return tuple(map(_freeze, split_mipmaps(pixels, make_mipmaps(pixels, linear=linear))[1:]))
+
+
+def _find_lit_pictures(scene: Scene, kinds: NDArray[np.int64]) -> frozenset[int]:
+    """Textures that are colours of lit surfaces alone: they are made smaller in linear light."""
+    data, colors, final = set[int](), set[int](), set[int]()
+    for kind, material in zip(kinds, scene.materials, strict=True):
+        shading = material.shading
+        shown = {material.texture, shading.emission_map} - {None}
+        (final if kind == UNLIT else colors).update(index for index in shown if index is not None)
+        data.update(index for index in material.maps if index not in shown)
+    return frozenset(colors - final - data)
 
 
 def compute_render_digest(scene: Scene) -> str:
@@ -86,6 +120,7 @@ def compute_render_digest(scene: Scene) -> str:
         scene.triangle_object,
         scene.triangle_category,
         *(texture.pixels for texture in scene.textures),
+        *(() if scene.splats is None else list_splat_arrays(scene.splats).values()),
     )
     for array in arrays:
         digest.update(f"{array.dtype.str}{array.shape}".encode())
@@ -100,7 +135,7 @@ def compute_render_digest(scene: Scene) -> str:
 class _Faces:
     """Triangles with a side: the far side of a two-sided surface is a triangle of its own."""
 
-    corners: NDArray[np.int64]  #: F × 3, vertices
+    corners: NDArray[np.int32]  #: F × 3, vertices
     is_back: NDArray[np.bool_]  #: F
     material: NDArray[np.uint16]  #: F
     centroids: NDArray[np.float32]  #: F × 3
@@ -112,15 +147,16 @@ class _Faces:
 
 def _make_faces(
     vertices: NDArray[np.void],
-    triangles: NDArray[np.int64],
+    triangles: NDArray[np.int32],
     material: NDArray[np.uint16],
     *,
     two_sided: NDArray[np.bool_],
 ) -> _Faces:
-    points = vertices["position"].astype(np.float64)[triangles]
-    across = np.cross(points[:, 1] - points[:, 0], points[:, 2] - points[:, 0])
-    normals = across / np.linalg.norm(across, axis=1, keepdims=True)
-    centroids = points.mean(axis=1).astype(np.float32)
+    positions = vertices["position"]
+    normals = compute_unit_normals(positions, triangles)
+    centroids = np.empty((len(triangles), 3), dtype=np.float32)
+    for block in iterate_blocks(len(triangles)):
+        centroids[block] = positions[triangles[block]].astype(np.float64).mean(axis=1)
     back = np.flatnonzero(two_sided[material])
     return _Faces(
         corners=np.concatenate([triangles, triangles[back][:, ::-1]]),
@@ -131,10 +167,13 @@ def _make_faces(
     )
 
 
-def _make_batches(scene: Scene, faces: _Faces) -> tuple[tuple[Batch, ...], NDArray[np.int32]]:
+def _make_batches(scene: Scene, faces: _Faces, kinds: NDArray[np.int64]) -> tuple[tuple[Batch, ...], NDArray[np.int32]]:
     """The distinct ways of drawing that the scene needs, and the one that each face is drawn with."""
-    tinted = _find_tinted_materials(scene)
-    of_material = [_make_batch(material, tinted[i]) for i, material in enumerate(scene.materials)]
+    tinted = _find_tinted_materials(scene) | (kinds != UNLIT)
+    of_material = [
+        _make_batch(material, tinted[i], shaded=i if kinds[i] == SHADED else None)
+        for i, material in enumerate(scene.materials)
+    ]
     used = {of_material[i] for i in np.unique(faces.material)}
     batches = tuple(sorted(used, key=_get_batch_order))
     numbers = {batch: number for number, batch in enumerate(batches)}
@@ -142,15 +181,18 @@ def _make_batches(scene: Scene, faces: _Faces) -> tuple[tuple[Batch, ...], NDArr
     return batches, number_of_material[faces.material]
 
 
-def _make_batch(material: Material, tinted: bool) -> Batch:
+def _make_batch(material: Material, tinted: bool, *, shaded: int | None) -> Batch:
     cutoff = material.alpha_cutoff if material.alpha_mode is AlphaMode.MASK else 0.0
     tinted = bool(tinted) or material.texture is None
-    return Batch(texture=material.texture, tinted=tinted, alpha_mode=material.alpha_mode, alpha_cutoff=cutoff)
+    return Batch(
+        texture=material.texture, tinted=tinted, alpha_mode=material.alpha_mode, alpha_cutoff=cutoff, shaded=shaded
+    )
 
 
 def _get_batch_order(batch: Batch) -> tuple[float, ...]:
     texture = -1 if batch.texture is None else batch.texture
-    return (_DRAWN_AFTER[batch.alpha_mode], texture, batch.tinted, batch.alpha_cutoff)
+    shaded = -1 if batch.shaded is None else batch.shaded
+    return (_DRAWN_AFTER[batch.alpha_mode], texture, batch.tinted, batch.alpha_cutoff, shaded)
 
 
 def _find_tinted_materials(scene: Scene) -> NDArray[np.bool_]:
@@ -193,52 +235,85 @@ def _join(parts: Iterable[NDArray[T]], dtype: type[T]) -> NDArray[T]:
     return np.concatenate([np.empty(0, dtype=dtype), *parts])
 
 
-def _number_surfaces(scene: Scene) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _number_surfaces(scene: Scene) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """The distinct (category, object) pairs, and the row of each triangle; row 0 is what the background shows."""
     pairs = np.stack([scene.triangle_category, scene.triangle_object], axis=1).astype(np.int64)
     rows, row_of_triangle = np.unique(pairs, axis=0, return_inverse=True)
     table = np.concatenate([np.zeros((1, 2), dtype=np.int64), rows])
-    return table, row_of_triangle.reshape(-1) + 1
+    return table, row_of_triangle.reshape(-1).astype(np.int32) + np.int32(1)
 
 
-def _decimate_faces(
-    scene: Scene, vertices: NDArray[np.void], triangles: NDArray[np.int64], material: NDArray[np.uint16]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _decimate_faces(scene: Scene, table: VertexTable) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """The triangles that flat surfaces need, and which triangle each was.
 
     Glass keeps its triangles: it is sorted by them.
     """
-    look = np.zeros(len(vertices), dtype=np.int64)
-    look[triangles] = material[:, None]
-    positions = vertices["position"].astype(np.float64)
-    shift = max(np.abs(positions).max(initial=0.0) * 2.0**-ROUNDED_BITS, 1e-30)
-    points = positions / shift
-    uvs = vertices["uv"] / _compute_uv_tolerances(scene, vertices, look)[look, None]
+    vertices, triangles = table.vertices, table.triangles
+    look = np.zeros(len(vertices), dtype=np.int32)
+    look[triangles] = scene.triangle_material[table.source][:, None]
+    points = vertices["position"].astype(np.float64)
+    shift = max(np.abs(points).max(initial=0.0) * 2.0**-ROUNDED_BITS, 1e-30)
+    points /= shift
     blended = np.array([material.alpha_mode is AlphaMode.BLEND for material in scene.materials], dtype=bool)
     surface = ScaledMesh(
         triangles=triangles,
         points=points,
-        values=np.concatenate([uvs, vertices["tint"]], axis=1),
-        place=number_distinct(np.rint(points / PLACE).astype(np.int32))[0],
+        values=_scale_values(table, _compute_uv_tolerances(scene, vertices, look), look),
+        place=_number_places(points),
         is_fixed=blended[look],
     )
     return decimate(surface, longest=EDGE / shift)
 
 
-def _compute_uv_tolerances(scene: Scene, vertices: NDArray[np.void], look: NDArray[np.int64]) -> NDArray[np.float64]:
+def _number_places(points: NDArray[np.float64]) -> NDArray[np.int32]:
+    cells = np.empty(points.shape, dtype=np.int32)
+    for block in iterate_blocks(len(points)):
+        cells[block] = np.rint(points[block] / PLACE)
+    return number_distinct(cells)[0]
+
+
+def _scale_values(table: VertexTable, tolerances: NDArray[np.float64], look: NDArray[np.int32]) -> NDArray[np.float64]:
+    """All that is interpolated across a triangle but its place, in units of how far it may be off."""
+    vertices, details = table.vertices, table.details
+    values = np.empty((len(vertices), 6 if details is None else 13))
+    for block in iterate_blocks(len(vertices)):
+        values[block, :2] = vertices["uv"][block] / tolerances[look[block], None]
+        values[block, 2:6] = vertices["tint"][block]
+        if details is not None:
+            values[block, 6:10] = details["back"][block]
+            values[block, 10:] = details["normal"][block] * NORMAL_PARTS
+    return values
+
+
+def _compute_uv_tolerances(scene: Scene, vertices: NDArray[np.void], look: NDArray[np.int32]) -> NDArray[np.float64]:
     """By how much texture coordinates may be off, by material: a small part of a texel, or rounding."""
     largest = np.zeros(len(scene.materials))
     np.maximum.at(largest, look, np.abs(vertices["uv"]).max(axis=1, initial=0.0))
-    sides = [max(scene.textures[m.texture].pixels.shape[:2]) if m.texture is not None else 0 for m in scene.materials]
+    sides = [max((max(scene.textures[i].pixels.shape[:2]) for i in m.maps), default=0) for m in scene.materials]
     texel = np.array([1 / side if side else np.inf for side in sides])
     return np.maximum(texel / TEXEL_PARTS, largest * 2.0**-ROUNDED_BITS)
 
 
-def _order_by_use(vertices: NDArray[np.void], faces: _Faces) -> tuple[NDArray[np.void], NDArray[np.uint32]]:
-    """Vertices numbered as the triangles first use them: OpenGL's cache of finished vertices is small."""
-    used = faces.corners + faces.is_back[:, None] * len(vertices)
+def _order_by_use(
+    table: VertexTable, faces: _Faces
+) -> tuple[NDArray[np.void], NDArray[np.float32], NDArray[np.uint32], VertexOrigins]:
+    """Vertices numbered as the triangles first use them: OpenGL's cache of finished vertices is small.
+
+    Their normals come with them; the far side of a lit surface has light of its own.
+    """
+    count = len(table.vertices)
+    used = faces.corners + faces.is_back[:, None] * count
     number, first = number_distinct(used.reshape(-1, 1).astype(np.int32))
-    return vertices[used.reshape(-1)[first] % len(vertices)], number.reshape(-1, 3).astype(np.uint32)
+    chosen = used.reshape(-1)[first]
+    vertices, corners = table.vertices[chosen % count], number.reshape(-1, 3).astype(np.uint32)
+    is_back = chosen >= count
+    vertex, material = np.ascontiguousarray(table.origin[chosen % count].T)
+    origins = VertexOrigins(vertex, material, is_back)
+    if table.details is None:
+        return vertices, np.zeros((0, 3), dtype=np.float32), corners, origins
+    details = table.details[chosen % count]
+    vertices["tint"][is_back] = details["back"][is_back]
+    return vertices, np.where(is_back[:, None], -details["normal"], details["normal"]), corners, origins
 
 
 def _expand_mirrors(texture: Texture) -> Texture:
@@ -279,81 +354,3 @@ def _freeze(array: NDArray[T]) -> NDArray[T]:
     array = np.ascontiguousarray(array)
     array.setflags(write=False)
     return array
-
-
-_CHUNK_ARRAYS: dict[str, tuple[type[np.generic], int]] = {
-    "first": (np.int64, 1), "batch": (np.int32, 1), "bounds": (np.float32, 2), "cones": (np.float32, 2),
-    "longest": (np.float32, 1), "group_bounds": (np.float32, 2), "group_longest": (np.float32, 1),
-    "corners": (np.float32, 2), "triangles": (np.uint32, 2),
-}  # fmt: skip
-
-
-def get_prepared_path(cache: Path, digest: str) -> Path:
-    """Where the prepared scene of a digest is kept."""
-    return cache / "rendering" / f"{PREPARATION_VERSION}-{digest[:32]}"
-
-
-def load_or_prepare(cache: Path, digest: str, read: Callable[[], Scene]) -> PreparedScene:
-    """The prepared scene of this digest from the cache; made from what `read` returns where it is not there yet.
-
-    A cache that cannot be written to (read-only, full) is done without.
-    """
-    path = get_prepared_path(cache, digest)
-    if path.exists():
-        return load_prepared(path)
-    prepared = prepare_scene(read())
-    try:
-        save_prepared(prepared, path)
-    except OSError:
-        return prepared
-    return load_prepared(path)
-
-
-def save_prepared(scene: PreparedScene, path: Path) -> None:
-    """Write a prepared scene to a file."""
-    textures = {f"texture-{number}": texture.pixels for number, texture in enumerate(scene.textures)}
-    mipmaps = {f"mipmaps-{number}": levels for number, levels in enumerate(scene.mipmaps)}
-    arrays = {**scene.chunks._asdict(), "vertices": scene.vertices, "surfaces": scene.surfaces, **textures, **mipmaps}
-    about = {
-        "version": PREPARATION_VERSION,
-        "digest": scene.digest,
-        "triangle_count": scene.triangle_count,
-        "batches": [asdict(batch) for batch in scene.batches],
-        "textures": [{"wrap_u": t.wrap_u, "wrap_v": t.wrap_v, "nearest": t.nearest} for t in scene.textures],
-        "background": scene.background,
-    }
-    write_arrays(path, arrays, about=about)
-
-
-def load_prepared(path: Path) -> PreparedScene:
-    """A scene that `save_prepared` wrote, its arrays mapped from the file."""
-    try:
-        file = ArrayFile(path)
-        about = file.about
-        if about["version"] != PREPARATION_VERSION:
-            raise ValueError(f"it is of version {about['version']}, this is version {PREPARATION_VERSION}")
-        red, green, blue = about["background"]
-        return PreparedScene(
-            digest=about["digest"],
-            triangle_count=about["triangle_count"],
-            vertices=file.array("vertices", VERTEX, 1),
-            chunks=Chunks(**{name: file.array(name, dtype, axes) for name, (dtype, axes) in _CHUNK_ARRAYS.items()}),
-            batches=tuple(
-                Batch(**{**batch, "alpha_mode": AlphaMode(batch["alpha_mode"])}) for batch in about["batches"]
-            ),
-            textures=tuple(_load_texture(file, number, look) for number, look in enumerate(about["textures"])),
-            mipmaps=tuple(file.array(f"mipmaps-{number}", np.uint8, 1) for number in range(len(about["textures"]))),
-            surfaces=file.array("surfaces", np.int64, 2),
-            background=(red, green, blue),
-        )
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadPreparedScene(
-            f"{path} is not a whole prepared scene ({error}); delete it, it will be made again."
-        ) from error
-
-
-def _load_texture(file: ArrayFile, number: int, look: dict[str, Any]) -> Texture:
-    pixels = file.array(f"texture-{number}", np.uint8, 3)
-    return Texture(
-        pixels=pixels, wrap_u=Wrap(look["wrap_u"]), wrap_v=Wrap(look["wrap_v"]), nearest=bool(look["nearest"])
-    )

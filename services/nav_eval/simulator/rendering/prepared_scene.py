@@ -3,10 +3,12 @@
 Triangles are grouped into batches (one texture and one way of drawing each) and, inside a batch, into
 compact chunks, so that most of a scene is rejected box by box. Surfaces that show both sides become two triangles, so
 that back-face culling holds for everything. Colour factors, vertex colours and light are folded into one tint per
-vertex: a vertex holds everything that it shows (position, texture coordinates, tint and surface) in one record.
+vertex: a vertex holds everything that it shows (position, texture coordinates, tint and surface) in one record. Lit
+surfaces whose look depends on where one stands keep a normal as well and are shaded when they are drawn.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -14,11 +16,20 @@ from numpy.typing import NDArray
 
 from nav_eval.compilation import compile_nogil_inline, compile_nogil_kernel
 from nav_eval.errors import BadPreparedScene
-from nav_eval.scene.model import AlphaMode, Scene, Texture, Wrap
+from nav_eval.scene.color import to_srgb
+from nav_eval.scene.model import AlphaMode, Material, Scene, Texture, Wrap
+from nav_eval.scene.splats import SplatCloud
+from nav_eval.simulator.rendering.lighting import Lighting, is_dull
 from nav_eval.simulator.rendering.outlooks import NO_OUTLOOKS, Outlooks
+from nav_eval.simulator.rendering.triangle_blocks import compute_cross_products, iterate_blocks
 
 VERTEX = np.dtype([("position", "<f4", 3), ("uv", "<f4", 2), ("tint", "u1", 4), ("surface", "<u4")])
-"""`surface` is the row of `PreparedScene.surfaces` that the pixel belongs to."""
+"""`surface` is the row of `PreparedScene.surfaces` that the pixel belongs to. `tint` is a factor on the texture's
+bytes; where a batch is shaded, a linear factor on its colour."""
+DETAIL = np.dtype([("normal", "<f4", 3), ("back", "u1", 4)])
+"""What else a vertex of a lit surface has while it is prepared: a normal if it is shaded, the tint of its far side."""
+UNLIT, DULL, SHADED = 0, 1, 2
+"""Whether a material's colours are final, its light is folded into tints, or it is shaded pixel by pixel."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,6 +40,7 @@ class Batch:
     tinted: bool  #: False: the texture's bytes are the picture's bytes
     alpha_mode: AlphaMode = AlphaMode.OPAQUE
     alpha_cutoff: float = 0.0
+    shaded: int | None = None  #: index into `PreparedScene.materials` where it is shaded pixel by pixel
 
 
 class Chunks(NamedTuple):
@@ -57,9 +69,15 @@ class PreparedScene:
     chunks: Chunks
     batches: tuple[Batch, ...]  #: opaque ones first, then masks, then blended ones
     textures: tuple[Texture, ...]
-    mipmaps: tuple[NDArray[np.uint8], ...]  #: of each texture, see `mipmaps`
+    mipmaps: tuple[tuple[NDArray[np.uint8], ...], ...]  #: the smaller levels of each texture, see `mipmaps`
+    normals: NDArray[np.float32]  #: V × 3; empty where nothing is shaded
+    materials: tuple[Material, ...]  #: of what is shaded
+    lighting: Lighting  #: that it is shaded by
     surfaces: NDArray[np.int64]  #: S × 2, category id and object id; row 0 is "nothing"
     background: tuple[int, int, int]  #: where there is no geometry
+    splats: SplatCloud | None = None  #: what colour pictures show instead of the triangles
+    moving_chunks: int = 0  #: so many in front hold what each look of a canvas places anew (`canvas`)
+    texels: Path | None = None  #: where the textures lie, see `texel_files`; None while they are in memory only
     outlooks: Outlooks = NO_OUTLOOKS  #: for the renderer to start from; they change no picture
 
     @property
@@ -73,44 +91,122 @@ class PreparedScene:
         return int(np.searchsorted(self.chunks.batch, solid))
 
 
+class VertexTable(NamedTuple):
+    """Vertices, no two equal, and the triangles with an area over them."""
+
+    vertices: NDArray[np.void]  #: dtype `VERTEX`
+    details: NDArray[np.void] | None  #: dtype `DETAIL`, by vertex; None where nothing is lit
+    triangles: NDArray[np.int32]
+    source: NDArray[np.int32]  #: which of the scene's triangles each of these is
+    origin: NDArray[np.int32]  #: by vertex: a vertex of the scene that it was, and its material
+
+
+class VertexOrigins(NamedTuple):
+    """Where the vertices of a prepared scene come from."""
+
+    vertex: NDArray[np.int32]  #: of the scene; of several alike, one
+    material: NDArray[np.int32]
+    is_back: NDArray[np.bool_]  #: whether it belongs to the far side of a lit surface
+
+
+def classify_materials(scene: Scene, lighting: Lighting) -> NDArray[np.int64]:
+    """UNLIT, DULL or SHADED, by material."""
+    kinds = np.array([UNLIT if material.unlit else DULL for material in scene.materials], dtype=np.int64)
+    colors = scene.colors[scene.triangles]
+    varied = (colors != colors[:, :1]).any(axis=(1, 2))
+    interpolated = np.zeros(len(kinds), dtype=bool)
+    interpolated[np.unique(scene.triangle_material[varied])] = True
+    for number, material in enumerate(scene.materials):
+        can_fold = lighting.is_uniform if material.texture is None else lighting.can_fold
+        if kinds[number] == DULL and (interpolated[number] or not can_fold or not is_dull(material)):
+            kinds[number] = SHADED
+    return kinds
+
+
 def build_vertices(
-    scene: Scene, surface: NDArray[np.int64]
-) -> tuple[NDArray[np.void], NDArray[np.int64], NDArray[np.int64]]:
-    """The vertices, no two equal; the triangles with an area over them; and which of the scene's each of these is."""
-    source = np.flatnonzero(_has_area(scene))
+    scene: Scene, surface: NDArray[np.int32], *, kinds: NDArray[np.int64], lighting: Lighting
+) -> VertexTable:
+    """All that is drawn; `surface` is by triangle, `kinds` by material."""
+    source = np.flatnonzero(_has_area(scene)).astype(np.int32)
     material = scene.triangle_material[source]
     rows = np.empty((len(source), 3, 3), dtype=np.int32)
     rows[..., 0], rows[..., 1], rows[..., 2] = scene.triangles[source], material[:, None], surface[source, None]
     number, first = number_distinct(rows.reshape(-1, 3))
     vertex, material_of_vertex, surface_of_vertex = rows.reshape(-1, 3)[first].T
+    del rows  # it is large
     vertices = np.zeros(len(first), dtype=VERTEX)
     vertices["position"] = scene.positions[vertex] + np.float32(0.0)  # -0 is 0
     vertices["uv"] = scene.uvs[vertex] * _compute_uv_scales(scene)[material_of_vertex]
-    vertices["tint"] = _compute_tints(scene, vertex, material_of_vertex)
+    for block in iterate_blocks(len(vertices)):
+        vertices["tint"][block] = _compute_tints(scene, vertex[block], material_of_vertex[block])
     vertices["surface"] = surface_of_vertex
-    words = np.empty((len(vertices), VERTEX.itemsize // 4 + 1), dtype=np.int32)
-    words[:, :-1], words[:, -1] = vertices.view(np.int32).reshape(words[:, :-1].shape), material_of_vertex
-    again, first = number_distinct(words)
-    return vertices[first], again[number].reshape(-1, 3).astype(np.int64), source
+    details = _add_light(scene, vertices, vertex, material_of_vertex, kinds, lighting) if kinds.any() else None
+    words = [_get_words(vertices), material_of_vertex[:, None]]
+    if details is not None:
+        words.append(_get_words(details))
+    again, first = number_distinct(np.concatenate(words, axis=1))
+    triangles = again[number].reshape(-1, 3)
+    origin = np.stack([vertex, material_of_vertex], axis=1)[first]
+    return VertexTable(vertices[first], None if details is None else details[first], triangles, source, origin)
+
+
+def _get_words(records: NDArray[np.void]) -> NDArray[np.int32]:
+    """Records as rows of numbers."""
+    return records.view(np.int32).reshape(len(records), records.dtype.itemsize // 4)
 
 
 def _has_area(scene: Scene) -> NDArray[np.bool_]:
-    points = scene.positions.astype(np.float64)[scene.triangles]
-    if not np.isfinite(points).all():
-        raise BadPreparedScene(f"{scene.report.source or 'The scene'} has vertices that are not finite; read it again.")
-    across = np.cross(points[:, 1] - points[:, 0], points[:, 2] - points[:, 0])
-    have_area: NDArray[np.bool_] = np.linalg.norm(across, axis=1) > 0
+    have_area = np.zeros(len(scene.triangles), dtype=bool)
+    for block in iterate_blocks(len(scene.triangles)):
+        triangles = scene.triangles[block]
+        if not np.isfinite(scene.positions[triangles]).all():
+            source = scene.report.source or "The scene"
+            raise BadPreparedScene(f"{source} has vertices that are not finite; read it again.")
+        have_area[block] = np.linalg.norm(compute_cross_products(scene.positions, triangles), axis=1) > 0
     return have_area
 
 
-def _compute_tints(scene: Scene, vertex: NDArray[np.uint32], material: NDArray[np.uint16]) -> NDArray[np.uint8]:
+def _compute_tints(
+    scene: Scene,
+    vertex: NDArray[np.int32],
+    material: NDArray[np.int32],
+    *,
+    light: NDArray[np.float64] | float = 1.0,
+    sheen: NDArray[np.float64] | None = None,
+) -> NDArray[np.uint8]:
     """Factor on the texture's bytes. sRGB is nearly a power law, so encoding the factor encodes the product."""
     base = np.array([material.base_color for material in scene.materials], dtype=np.float64).reshape(-1, 4)
     glow = np.array([material.emissive for material in scene.materials], dtype=np.float64).reshape(-1, 3)
     tint = scene.colors[vertex] / 255.0 * base[material]
+    tint[:, :3] *= light
     tint[:, :3] += glow[material]
-    tint[:, :3] = encode_srgb(tint[:, :3])
+    if sheen is not None:
+        plain = np.array([material.texture is None for material in scene.materials])
+        tint[:, :3] += np.where(plain[material, None], sheen, 0.0)  # on a texture it would be a factor
+    tint[:, :3] = to_srgb(tint[:, :3])
     return np.round(np.clip(tint, 0.0, 1.0) * 255).astype(np.uint8)
+
+
+def _add_light(
+    scene: Scene,
+    vertices: NDArray[np.void],
+    vertex: NDArray[np.int32],
+    material: NDArray[np.int32],
+    kinds: NDArray[np.int64],
+    lighting: Lighting,
+) -> NDArray[np.void]:
+    """Fold light into the tints of dull surfaces, give shaded ones linear tints; what else lit ones need."""
+    details = np.zeros(len(vertices), dtype=DETAIL)
+    details["back"] = vertices["tint"]
+    kind, normals = kinds[material], scene.normals[vertex].astype(np.float64)
+    dull, shaded = np.flatnonzero(kind == DULL), np.flatnonzero(kind == SHADED)
+    for side, tints in ((1.0, vertices["tint"]), (-1.0, details["back"])):
+        light, sheen = lighting.compute_diffuse(side * normals[dull]), lighting.compute_sheen(side * normals[dull])
+        tints[dull] = _compute_tints(scene, vertex[dull], material[dull], light=light, sheen=sheen)
+    vertices["tint"][shaded, :3] = scene.colors[vertex[shaded], :3]
+    details["back"][shaded] = vertices["tint"][shaded]
+    details["normal"][shaded] = normals[shaded] + 0.0
+    return details
 
 
 def _compute_uv_scales(scene: Scene) -> NDArray[np.float32]:
@@ -119,12 +215,6 @@ def _compute_uv_scales(scene: Scene) -> NDArray[np.float32]:
     textures = [None if material.texture is None else scene.textures[material.texture] for material in scene.materials]
     scales = [(half.get(t.wrap_u, 1.0), half.get(t.wrap_v, 1.0)) if t else (1.0, 1.0) for t in textures]
     return np.array(scales, dtype=np.float32).reshape(-1, 2)
-
-
-def encode_srgb(linear: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Linear light to sRGB, both 0 to 1."""
-    clipped = np.clip(linear, 0.0, 1.0)
-    return np.where(clipped <= 0.0031308, clipped * 12.92, 1.055 * clipped ** (1 / 2.4) - 0.055)
 
 
 @compile_nogil_kernel

@@ -15,10 +15,20 @@ export function countdown(seconds) {
   return shown.slice(0, 3).join(" ") || `0 ${units[3]}`;
 }
 
+// An estimate, which seconds would make look like a promise: five minutes at a time.
+function estimate(seconds, { soon, before = "" }) {
+  const [, hour, minute] = document.documentElement.dataset.units.split(" ");
+  const minutes = 5 * Math.ceil(seconds / 300);
+  if (minutes <= 5) return soon;
+  const hours = Math.floor(minutes / 60);
+  return before + (hours ? `${hours} ${hour} ` : "") + `${minutes % 60} ${minute}`;
+}
+
 export function countDown(root = document) {
   for (const element of root.querySelectorAll("[data-until]")) {
     const left = (Date.parse(element.dataset.until) - Date.now()) / 1000;
-    const text = left > 0 ? (element.dataset.before ?? "") + countdown(left) : (element.dataset.over ?? "");
+    const shown = () => ("rough" in element.dataset ? estimate(left, element.dataset) : (element.dataset.before ?? "") + countdown(left));
+    const text = left > 0 ? shown() : (element.dataset.over ?? "");
     if (element.textContent !== text) element.textContent = text;
   }
 }

@@ -41,6 +41,8 @@ class Translator:
     def __init__(self, language: str) -> None:
         self.language = language
         self._texts = load_catalogue(language)
+        self.gap = "" if language == "zh" else " "
+        """Between sentences: Chinese ones end in a wide stop."""
 
     def __call__(self, key: str, **values: Any) -> str:  # noqa: ANN401
         if values.get("count") == 1 and f"{key}.one" in self._texts:

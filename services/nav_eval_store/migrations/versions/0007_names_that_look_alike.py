@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 from alembic import op
 
-from nav_eval_store.people.teams import make_name_key
+from nav_eval_store.people.names import make_name_key
 
 revision: str = "0007"
 down_revision: str | None = "0006"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 from alembic import op
 
-from nav_eval_store.people.accounts import make_user_key
+from nav_eval_store.people.names import make_name_key
 
 revision: str = "0009"
 down_revision: str | None = "0008"
@@ -21,7 +21,7 @@ def upgrade() -> None:
     op.create_index("ix_users_name_key", "users", ["name_key"])
     bind = op.get_bind()
     for row in bind.execute(sa.select(USERS)).all():
-        bind.execute(sa.update(USERS).where(USERS.c.id == row.id).values(name_key=make_user_key(row.name)))
+        bind.execute(sa.update(USERS).where(USERS.c.id == row.id).values(name_key=make_name_key(row.name)))
     op.create_table(
         "identities",
         sa.Column("id", sa.Uuid(), nullable=False),

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nav_eval.records.geometry import Vec3
-from nav_eval_worlds.furniture.piece import Piece, PlacementRule
+from nav_eval_worlds.furniture.piece import Piece, PieceMaker, PlacementRule, get_piece_name
 from nav_eval_worlds.houses.placement.space import Rects, RoomSpace
 from nav_eval_worlds.houses.plan.geometry import (
     Edge,
@@ -144,6 +144,14 @@ def put_on_wall(
             frames.append(GroupFrame(wall.at(along), wall.direction, wall.normal))
             scores.append(_score_place(like, (along + low, wall.length - along - high), wall) + work.draw.unit())
     return _put_best(work, group, frames, scores)
+
+
+def place_single(work: RoomState, maker: PieceMaker, *, like: str = "any", chance: float = 1.0) -> bool:
+    """One piece at a wall; tried again in another size when it does not fit."""
+    draw = work.draw.fork(get_piece_name(maker), len(work.placed))
+    if not draw.chance(chance):
+        return False
+    return any(put_on_wall(work, [make_wall_member(maker(draw.fork(attempt)))], like=like) for attempt in range(2))
 
 
 def put_in_middle(work: RoomState, group: FurnitureGroup) -> list[int] | None:

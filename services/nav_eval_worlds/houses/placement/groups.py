@@ -147,6 +147,11 @@ def place_laundry_machines(work: RoomState) -> bool:
     return any(put_on_wall(work, arrange_side_by_side(row, gap=20), like="corner") for row in rows)
 
 
+def place_low_table(work: RoomState) -> bool:
+    table = seats_tables_and_beds.make_coffee_table(work.draw.fork("low table"))
+    return bool(put_in_middle(work, [GroupMember(table, 0, 0)]))
+
+
 def place_car(work: RoomState) -> bool:
     car = bathroom_and_garage.make_car(work.draw.fork("car"))
     return bool(put_in_middle(work, [GroupMember(car, 0, 0)]))

@@ -2,29 +2,40 @@
 
 from collections.abc import Callable, Collection
 
+from nav_eval.generator_version import FIRST_GENERATOR
 from nav_eval_worlds.furniture import (
     bathroom_and_garage,
     decor,
     electronics,
     kitchen,
+    kitchen_shapes,
     seats_tables_and_beds,
     small,
     storage,
 )
-from nav_eval_worlds.furniture.piece import Piece, PieceMaker, get_piece_name
-from nav_eval_worlds.houses.placement import groups
-from nav_eval_worlds.houses.placement.arrangement import RoomState, make_wall_member, put_on_wall
+from nav_eval_worlds.furniture.piece import Piece, PieceMaker
+from nav_eval_worlds.houses.placement import groups, public_rooms
+from nav_eval_worlds.houses.placement.arrangement import RoomState, place_single, put_on_wall
 from nav_eval_worlds.houses.placement.wall_pieces import hang_above
 from nav_eval_worlds.houses.plan.model import (
     BATHROOM,
     BEDROOM,
+    BREAK,
     DINING,
     GARAGE,
     HALLWAY,
     KITCHEN,
     LAUNDRY,
     LIVING,
+    MEETING,
     OFFICE,
+    OPEN_OFFICE,
+    RECEPTION,
+    RESTROOM,
+    SALES,
+    STORAGE,
+    TREATMENT,
+    WAITING,
 )
 from nav_eval_worlds.randomness import RandomStream
 
@@ -63,6 +74,8 @@ def _put_row(work: RoomState, pattern: str, draw: RandomStream, style: kitchen.K
 
 
 def _make_unit(letter: str, draw: RandomStream, style: kitchen.KitchenStyle) -> Piece:
+    if draw.generator != FIRST_GENERATOR:
+        return kitchen_shapes.make_unit(letter, draw, style)
     if letter == "C":
         return kitchen.make_base_unit(draw, style, width=0.6)
     if letter == "N":
@@ -80,9 +93,24 @@ def _hang_over(work: RoomState, index: int, draw: RandomStream, style: kitchen.K
     """Wall units over floor units, a hood over the stove."""
     below = work.placed[index].piece
     if below.category == "stove":
-        hang_above(work, index, kitchen.make_hood_unit(draw, style), bottom=1.6, margin=0)
+        hang_above(work, index, _make_hood(draw, style), bottom=1.6, margin=0)
     elif below.category in ("kitchen cabinet", "dishwasher", "sink"):
-        hang_above(work, index, kitchen.make_wall_unit(draw, style, width=below.size[0]), bottom=1.45, margin=0)
+        hang_above(work, index, _make_wall_unit(work, draw, style, width=below.size[0]), bottom=1.45, margin=0)
+
+
+def _make_hood(draw: RandomStream, style: kitchen.KitchenStyle) -> Piece:
+    if draw.generator == FIRST_GENERATOR:
+        return kitchen.make_hood_unit(draw, style)
+    return kitchen_shapes.make_unit("H", draw, style)
+
+
+def _make_wall_unit(work: RoomState, draw: RandomStream, style: kitchen.KitchenStyle, *, width: float) -> Piece:
+    """Mostly one shape in a kitchen, one that shows what is in it now and then."""
+    if draw.generator == FIRST_GENERATOR:
+        return kitchen.make_wall_unit(draw, style, width=width)
+    usual = work.draw.fork("wall units").choice(kitchen_shapes.WALL_SHAPES[:3])
+    shape = draw.choice(kitchen_shapes.WALL_SHAPES) if draw.chance(0.25) else usual
+    return kitchen_shapes.make_wall_unit(draw, style, width=width, shape=shape)
 
 
 #: what a room must have to be recognised; a tuple lists alternatives
@@ -96,6 +124,15 @@ ESSENTIALS: dict[str, tuple[tuple[str, ...], ...]] = {
     LAUNDRY: (("washing machine",),),
     GARAGE: (("car", "bicycle"),),
     HALLWAY: (),
+    OPEN_OFFICE: (("desk",), ("office chair",)),
+    MEETING: (("meeting table", "dining table"), ("office chair",)),
+    RECEPTION: (("reception desk",),),
+    BREAK: (("sink",), ("refrigerator",)),
+    RESTROOM: (("toilet",), ("sink",)),
+    SALES: (("counter",), ("shelf",)),
+    STORAGE: (("shelf",),),
+    WAITING: (("bench",),),
+    TREATMENT: (("examination table",), ("desk",)),
 }
 
 
@@ -107,14 +144,61 @@ def find_missing_essentials(kind: str, categories: Collection[str]) -> list[str]
 def furnish_room(work: RoomState) -> None:
     """Fill one room with furniture that stands on the floor."""
     _FURNISH[work.room.kind](work)
+    if work.draw.generator != FIRST_GENERATOR:
+        _fill_up(work)
 
 
-def place_single(work: RoomState, maker: PieceMaker, *, like: str = "any", chance: float = 1.0) -> bool:
-    """One piece at a wall; tried again in another size when it does not fit."""
-    draw = work.draw.fork(get_piece_name(maker), len(work.placed))
-    if not draw.chance(chance):
-        return False
-    return any(put_on_wall(work, [make_wall_member(maker(draw.fork(attempt)))], like=like) for attempt in range(2))
+def _fill_up(work: RoomState) -> None:
+    """More for large rooms, as long as floor is left: a piece for every few square metres above the usual."""
+    usual, options = _MORE.get(work.room.kind, (0.0, ()))
+    draw = work.draw.fork("more")
+    wanted = max(0, round((work.room.area - usual) / 3.0))
+    for maker in draw.shuffle(options)[:wanted]:
+        place_single(work, maker, like=draw.choice(("corner", "any")))
+
+
+#: square metres that the usual furniture fills, and what comes besides in larger rooms
+_MORE: dict[str, tuple[float, tuple[PieceMaker, ...]]] = {
+    LIVING: (
+        16.0,
+        (
+            storage.make_bookshelf,
+            storage.make_sideboard,
+            seats_tables_and_beds.make_armchair,
+            decor.make_plant,
+            seats_tables_and_beds.make_pouf,
+            electronics.make_floor_lamp,
+            seats_tables_and_beds.make_console_table,
+            storage.make_basket,
+            seats_tables_and_beds.make_side_table,
+        ),
+    ),
+    KITCHEN: (
+        9.0,
+        (storage.make_tall_cabinet, storage.make_basket, decor.make_plant, seats_tables_and_beds.make_stool),
+    ),
+    DINING: (10.0, (storage.make_sideboard, decor.make_plant, electronics.make_floor_lamp, storage.make_tall_cabinet)),
+    BEDROOM: (
+        9.0,
+        (
+            storage.make_dresser,
+            seats_tables_and_beds.make_bench,
+            decor.make_plant,
+            storage.make_basket,
+            seats_tables_and_beds.make_armchair,
+            bathroom_and_garage.make_standing_mirror,
+        ),
+    ),
+    OFFICE: (8.0, (storage.make_filing_cabinet, decor.make_plant, kitchen.make_trash_can, storage.make_low_shelves)),
+    BATHROOM: (5.0, (storage.make_basket, storage.make_bathroom_cabinet, seats_tables_and_beds.make_stool)),
+    GARAGE: (18.0, (storage.make_storage_rack, bathroom_and_garage.make_tyres, storage.make_toy_chest)),
+    HALLWAY: (6.0, (seats_tables_and_beds.make_console_table, decor.make_plant, storage.make_shoe_cabinet)),
+    OPEN_OFFICE: (
+        20.0,
+        (storage.make_filing_cabinet, decor.make_plant, storage.make_low_shelves, storage.make_bookshelf),
+    ),
+    WAITING: (12.0, (decor.make_plant, seats_tables_and_beds.make_armchair, seats_tables_and_beds.make_side_table)),
+}
 
 
 def _furnish_living_room(work: RoomState) -> None:
@@ -233,6 +317,11 @@ def _furnish_garage(work: RoomState) -> None:
     place_single(work, bathroom_and_garage.make_ladder, like="corner", chance=0.7)
 
 
+def _furnish_break_room(work: RoomState) -> None:
+    place_kitchen_units(work)
+    public_rooms.furnish_break_room(work)
+
+
 def _furnish_hallway(work: RoomState) -> None:
     draw = work.draw.fork("hallway")
     options: list[PieceMaker] = draw.shuffle(
@@ -256,4 +345,13 @@ _FURNISH: dict[str, Callable[[RoomState], None]] = {
     LAUNDRY: _furnish_laundry,
     GARAGE: _furnish_garage,
     HALLWAY: _furnish_hallway,
+    OPEN_OFFICE: public_rooms.furnish_open_office,
+    MEETING: public_rooms.furnish_meeting_room,
+    RECEPTION: public_rooms.furnish_reception,
+    BREAK: _furnish_break_room,
+    RESTROOM: public_rooms.furnish_restroom,
+    SALES: public_rooms.furnish_sales_floor,
+    STORAGE: public_rooms.furnish_storage_room,
+    WAITING: public_rooms.furnish_waiting_room,
+    TREATMENT: public_rooms.furnish_treatment_room,
 }

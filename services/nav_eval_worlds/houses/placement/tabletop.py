@@ -3,7 +3,16 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from nav_eval_worlds.furniture import bathroom_and_garage, decor, electronics, kitchen, small
+from nav_eval.generator_version import FIRST_GENERATOR
+from nav_eval_worlds.furniture import (
+    bathroom_and_garage,
+    decor,
+    electronics,
+    kitchen,
+    sales_pieces,
+    small,
+    small_shapes,
+)
 from nav_eval_worlds.furniture.piece import Piece, PieceMaker, SupportSurface
 from nav_eval_worlds.houses.placement.arrangement import RoomState
 from nav_eval_worlds.randomness import RandomStream
@@ -162,7 +171,8 @@ def _fill_counter(shelf: SurfaceFiller) -> None:
 
 def _make_scatterer(low: int, high: int, *makers: PieceMaker) -> Callable[[SurfaceFiller], None]:
     def fill(shelf: SurfaceFiller) -> None:
-        shelf.scatter(makers, shelf.draw.integer(low, high))
+        more = int(shelf.draw.generator != FIRST_GENERATOR and high > 1)  # homes are fuller than they were
+        shelf.scatter(makers, shelf.draw.integer(low, high) + more)
 
     return fill
 
@@ -238,6 +248,49 @@ _FILL: dict[str, Callable[[SurfaceFiller], None]] = {
     ),
     "vanity": _make_scatterer(1, 1, bathroom_and_garage.make_soap),
     "laundry": _make_scatterer(0, 2, small.make_folded_clothes, small.make_bottle, small.make_folded_towels),
+}
+
+
+def _fill_products(shelf: SurfaceFiller) -> None:
+    """The same thing side by side, then the next."""
+    x, end = shelf.surface.x
+    z, number = sum(shelf.surface.z) / 2, 0
+    while x < end - 0.06 and number < 12:
+        draw = shelf.draw.fork(number)
+        piece = sales_pieces.make_product(draw)
+        for _ in range(draw.integer(1, 4)):
+            if x + piece.size[0] > end:
+                break
+            shelf.put(piece, x + piece.size[0] / 2, z)
+            x += piece.size[0] + 0.02
+        x, number = x + 0.03 + 0.2 * draw.unit(), number + 1
+
+
+def _fill_reception(shelf: SurfaceFiller) -> None:
+    x, z = shelf.middle
+    shelf.put(electronics.make_monitor(shelf.draw.fork("monitor")), x, z, 180)
+    shelf.scatter((small.make_cup, small_shapes.make_magazine, decor.make_small_plant, small.make_book), 2)
+
+
+_FILL |= {
+    "products": _fill_products,
+    "reception": _fill_reception,
+    "magazines": _make_scatterer(0, 1, small_shapes.make_magazine, small.make_book, small.make_storage_box),
+    "dishes": _make_scatterer(
+        2, 4, small.make_bowl, small.make_plate, small.make_cup, small.make_jar, small.make_bottle
+    ),
+    "display": _make_scatterer(
+        1, 2, decor.make_vase, small.make_storage_box, decor.make_small_plant, small.make_book, electronics.make_candle
+    ),
+    "counter top": _make_scatterer(
+        1, 3, decor.make_small_plant, small_shapes.make_magazine, decor.make_vase, small_shapes.make_tissue_box
+    ),
+    "meeting": _make_scatterer(
+        2, 5, electronics.make_laptop, small.make_cup, small.make_bottle, small.make_book, small_shapes.make_magazine
+    ),
+    "medical": _make_scatterer(
+        1, 3, small.make_bottle, bathroom_and_garage.make_soap, small.make_jar, small_shapes.make_tissue_box
+    ),
 }
 
 

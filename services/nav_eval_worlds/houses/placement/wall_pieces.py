@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from nav_eval_worlds.furniture import bathroom_and_garage, decor, electronics, storage
+from nav_eval_worlds.furniture import bathroom_and_garage, decor, electronics, public_pieces, storage
 from nav_eval_worlds.furniture.piece import Piece, PieceMaker, get_piece_name
 from nav_eval_worlds.houses.placement.arrangement import (
     QUARTERS,
@@ -17,13 +17,22 @@ from nav_eval_worlds.houses.plan.geometry import Rect
 from nav_eval_worlds.houses.plan.model import (
     BATHROOM,
     BEDROOM,
+    BREAK,
     DINING,
     GARAGE,
     HALLWAY,
     KITCHEN,
     LAUNDRY,
     LIVING,
+    MEETING,
     OFFICE,
+    OPEN_OFFICE,
+    RECEPTION,
+    RESTROOM,
+    SALES,
+    STORAGE,
+    TREATMENT,
+    WAITING,
     OpeningKind,
 )
 from nav_eval_worlds.houses.plan.openings import find_wall
@@ -34,10 +43,12 @@ EYE = 1550  #: where pictures hang
 
 _PICTURES: dict[str, tuple[int, int]] = {
     LIVING: (2, 4), DINING: (1, 3), BEDROOM: (1, 3), OFFICE: (1, 3), KITCHEN: (0, 1), HALLWAY: (2, 4),
-    BATHROOM: (0, 1), LAUNDRY: (0, 0), GARAGE: (0, 0),
+    BATHROOM: (0, 1), LAUNDRY: (0, 0), GARAGE: (0, 0), OPEN_OFFICE: (2, 4), MEETING: (1, 2), RECEPTION: (1, 3),
+    BREAK: (0, 2), RESTROOM: (0, 0), SALES: (0, 1), STORAGE: (0, 0), WAITING: (2, 4), TREATMENT: (1, 2),
 }  # fmt: skip
 
 
+_FLAT_LIT = (OPEN_OFFICE, MEETING, BREAK, RESTROOM, SALES, STORAGE, WAITING, TREATMENT)
 _HEATED = (BEDROOM, OFFICE, DINING, LIVING, HALLWAY)
 
 
@@ -47,6 +58,7 @@ def decorate_room(work: RoomState) -> None:
     _hang_lamps(work)
     draw = work.draw.fork("walls")
     kind = work.room.kind
+    _hang_public_things(work, draw)
     if kind == BATHROOM:
         _hang(work, bathroom_and_garage.make_towel(draw.fork("towel")), bottom=850)
         _hang(work, bathroom_and_garage.make_towel(draw.fork("towel 2")), bottom=850)
@@ -62,6 +74,24 @@ def decorate_room(work: RoomState) -> None:
     if kind == BEDROOM and not work.has("tv"):
         _hang_maybe(work, electronics.make_wall_tv, draw, bottom=1100, chance=0.15)
     _hang_pictures(work, draw.fork("pictures"), draw.integer(*_PICTURES[kind]))
+
+
+def _hang_public_things(work: RoomState, draw: RandomStream) -> None:
+    """Boards, clocks and extinguishers of offices, shops and clinics."""
+    kind = work.room.kind
+    if kind in (MEETING, OPEN_OFFICE):
+        _hang_maybe(work, public_pieces.make_whiteboard, draw, bottom=950, chance=0.95)
+    if kind == MEETING:
+        _hang_maybe(work, electronics.make_wall_tv, draw, bottom=1100, chance=0.8)
+    if kind in (OPEN_OFFICE, RECEPTION, WAITING, BREAK, SALES, TREATMENT):
+        _hang_maybe(work, decor.make_clock, draw, bottom=1750, chance=0.8)
+    if kind in (OPEN_OFFICE, SALES, WAITING, STORAGE):
+        _hang_maybe(work, public_pieces.make_fire_extinguisher, draw, bottom=700, chance=0.8)
+    if kind == TREATMENT:
+        _hang_maybe(work, storage.make_wall_shelves, draw, bottom=1350, chance=0.7)
+    if kind == RESTROOM:
+        _hang(work, bathroom_and_garage.make_towel(draw.fork("towel")), bottom=850)
+        _hang_near(work, "toilet", bathroom_and_garage.make_toilet_paper(draw.fork("paper")), bottom=700)
 
 
 def hang_above(work: RoomState, base: int, piece: Piece, *, bottom: float, margin: int = 40) -> bool:
@@ -181,7 +211,7 @@ def _dress_windows(work: RoomState) -> None:
 def _hang_lamps(work: RoomState) -> None:
     """One lamp per rectangle of the room, two where it is long."""
     draw = work.draw.fork("lamps")
-    flat = work.room.kind in (HALLWAY, BATHROOM, LAUNDRY, GARAGE)
+    flat = work.room.kind in (HALLWAY, BATHROOM, LAUNDRY, GARAGE, *_FLAT_LIT)
     lamp = (electronics.make_ceiling_disc if flat else electronics.make_pendant_lamp)(draw)
     for x, z in find_lamp_places(work.room.rects, work.plan.stairs.flight if work.plan.stairs else None):
         y = work.floor + work.plan.ceiling / 1000 - lamp.size[1]

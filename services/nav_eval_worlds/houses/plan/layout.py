@@ -173,7 +173,8 @@ def _arrange_storey_with_stairs(
 def _split_sides(wishes: Sequence[WantedRoom], draw: RandomStream) -> tuple[list[Column], list[Column]]:
     """Two sides of about equal area: shared rooms first, then the private ones."""
     named = {wish.kind: wish for wish in wishes}
-    near: list[Column] = [(named[LIVING],)]
+    main = named.get(LIVING, wishes[0])
+    near: list[Column] = [(main,)]
     far: list[Column] = []
     shared = [named[kind] for kind in (DINING, KITCHEN) if kind in named]
     if draw.chance(0.5):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from nav_eval.errors import UnknownName
+from nav_eval.generator_version import FIRST_GENERATOR
 from nav_eval_worlds.houses.plan.geometry import (
     Edge,
     Point,
@@ -173,11 +174,23 @@ ROOM_KINDS = {
         RoomKind("laundry room", (4.5, 6.5), 1900, small=True),
         RoomKind("garage", (20, 24), 3500),
         RoomKind("hallway", (6, 12), 1300),
+        RoomKind("open office", (36, 50), 3600, public=True),
+        RoomKind("meeting room", (16, 22), 3500),
+        RoomKind("reception", (15, 22), 3500),
+        RoomKind("break room", (13, 18), 3000),
+        RoomKind("restroom", (5.5, 8), 2000, small=True),
+        RoomKind("sales floor", (42, 60), 3800, public=True),
+        RoomKind("storage room", (9, 14), 2600),
+        RoomKind("waiting room", (22, 30), 3600, public=True),
+        RoomKind("treatment room", (13, 17), 3100),
     )
 }
 
 LIVING, KITCHEN, DINING, BEDROOM = "living room", "kitchen", "dining room", "bedroom"
 OFFICE, BATHROOM, LAUNDRY, GARAGE, HALLWAY = "office", "bathroom", "laundry room", "garage", "hallway"
+OPEN_OFFICE, MEETING, RECEPTION, BREAK = "open office", "meeting room", "reception", "break room"
+RESTROOM, SALES, STORAGE, WAITING = "restroom", "sales floor", "storage room", "waiting room"
+TREATMENT = "treatment room"
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,10 +246,26 @@ TEMPLATES = {
 }
 
 
+#: other buildings, which later generators make when they are asked for by name
+PUBLIC_TEMPLATES = {
+    template.name: template
+    for template in (
+        HouseTemplate(
+            "office_floor",
+            ((OPEN_OFFICE, MEETING, RECEPTION, BREAK, OFFICE, OFFICE, RESTROOM, RESTROOM),),
+            ("spine",),
+        ),
+        HouseTemplate("shop", ((SALES, STORAGE, OFFICE, BREAK, RESTROOM),), ("spine",)),
+        HouseTemplate("clinic", ((WAITING, *[TREATMENT] * 4, OFFICE, STORAGE, RESTROOM, RESTROOM),), ("spine",)),
+    )
+}
+
+
 def choose_template(name: str | None, draw: RandomStream) -> HouseTemplate:
-    """The named template, or one by weight."""
+    """The named template, or a home by weight."""
     if name is None:
         return draw.choose_weighted([(template, template.weight) for template in TEMPLATES.values()])
-    if name not in TEMPLATES:
-        raise UnknownName(f"There is no house template {name!r}. Known: {', '.join(TEMPLATES)}.")
-    return TEMPLATES[name]
+    known = TEMPLATES if draw.generator == FIRST_GENERATOR else TEMPLATES | PUBLIC_TEMPLATES
+    if name not in known:
+        raise UnknownName(f"There is no house template {name!r}. Known: {', '.join(known)}.")
+    return known[name]

@@ -6,13 +6,14 @@ rooms give loops: with a single way to everywhere, fidelity metrics would say no
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from nav_eval_worlds.houses.plan.geometry import Edge, Rect, find_remaining, find_shared_span, get_edges
 from nav_eval_worlds.houses.plan.model import (
     BATHROOM,
     BEDROOM,
+    BREAK,
     DINING,
     GARAGE,
     HALF_WALL,
@@ -20,12 +21,21 @@ from nav_eval_worlds.houses.plan.model import (
     KITCHEN,
     LAUNDRY,
     LIVING,
+    MEETING,
     OFFICE,
+    OPEN_OFFICE,
+    RECEPTION,
+    RESTROOM,
+    SALES,
+    STORAGE,
+    TREATMENT,
+    WAITING,
     DoorLeaf,
     Opening,
     OpeningKind,
     Room,
 )
+from nav_eval_worlds.houses.plan.window_styles import WINDOW_STYLES
 from nav_eval_worlds.randomness import RandomStream
 
 DOOR_WIDTH, DOOR_HEAD = 900, 2050
@@ -52,6 +62,20 @@ _COSTS: dict[frozenset[str], float] = {
     frozenset({DINING, BEDROOM}): 8.0,
     frozenset({LIVING, BATHROOM}): 8.0,
 } | {frozenset({HALLWAY, kind}): 1.0 for kind in (LIVING, KITCHEN, DINING, BEDROOM, OFFICE, BATHROOM, LAUNDRY, GARAGE)}
+
+_PUBLIC = (OPEN_OFFICE, MEETING, RECEPTION, BREAK, RESTROOM, SALES, STORAGE, WAITING, TREATMENT)
+_COSTS |= {frozenset({HALLWAY, kind}): 1.0 for kind in _PUBLIC}
+_COSTS |= {
+    frozenset({OPEN_OFFICE, MEETING}): 1.5,
+    frozenset({OPEN_OFFICE, OFFICE}): 1.8,
+    frozenset({OPEN_OFFICE, RECEPTION}): 1.5,
+    frozenset({OPEN_OFFICE, BREAK}): 1.8,
+    frozenset({SALES, STORAGE}): 1.2,
+    frozenset({SALES, OFFICE}): 1.8,
+    frozenset({WAITING, TREATMENT}): 1.8,
+    frozenset({TREATMENT}): 2.0,
+    frozenset({BREAK, STORAGE}): 2.0,
+}
 
 _WIDE = (frozenset({LIVING, DINING}), frozenset({DINING, KITCHEN}), frozenset({LIVING, KITCHEN}))
 
@@ -168,7 +192,7 @@ def _is_allowed(pair: Neighbours, so_far: Sequence[Neighbours]) -> bool:
             for other in so_far
             if room in (other.one, other.other)
         ]
-        if room.kind == BATHROOM and partners:
+        if room.kind in (BATHROOM, RESTROOM) and partners:
             return False
         if room.kind == BEDROOM and any((kind == BATHROOM) == (partner.kind == BATHROOM) for kind in partners):
             return False
@@ -221,7 +245,7 @@ def _choose_wide_width(pair: Neighbours, draw: RandomStream, span: int) -> int |
 def _add_leaf(opening: Opening, openings: Sequence[Opening], rooms: dict[str, Room], draw: RandomStream) -> Opening:
     """Try the leaf on each side and each hinge; leave it out when it would stand in a way."""
     private = sorted(opening.rooms, key=lambda room_id: rooms[room_id].kind == HALLWAY)
-    always = any(rooms[room_id].kind in (BATHROOM, BEDROOM) for room_id in opening.rooms)
+    always = any(rooms[room_id].kind in (BATHROOM, BEDROOM, RESTROOM) for room_id in opening.rooms)
     if not (always or draw.chance(0.6)):
         return opening
     for room_id in private:
@@ -253,30 +277,6 @@ def _is_leaf_free(opening: Opening, leaf: DoorLeaf, openings: Sequence[Opening],
         ):
             return False
     return any(whole.grow(-HALF_WALL).encloses(swept) for whole in room.rects)
-
-
-@dataclass(frozen=True, slots=True)
-class WindowStyle:
-    """Usual measures of the windows of one kind of room, in millimetres."""
-
-    width: tuple[int, int]
-    sill: tuple[int, int]
-    head: int
-    most: int  #: never more than this many in a room
-    likely: float  #: per piece of outer wall
-
-
-_STYLES = {
-    LIVING: WindowStyle((1400, 2200), (350, 700), 2200, 3, 0.9),
-    DINING: WindowStyle((1200, 1800), (500, 850), 2150, 2, 0.9),
-    KITCHEN: WindowStyle((900, 1300), (1080, 1150), 2100, 1, 0.95),
-    BEDROOM: WindowStyle((1100, 1700), (800, 950), 2100, 2, 0.9),
-    OFFICE: WindowStyle((1000, 1500), (800, 950), 2100, 2, 0.9),
-    BATHROOM: WindowStyle((500, 800), (1350, 1500), 2050, 1, 0.8),
-    LAUNDRY: WindowStyle((500, 800), (1350, 1500), 2050, 1, 0.6),
-    GARAGE: WindowStyle((600, 900), (1350, 1500), 2000, 1, 0.5),
-    HALLWAY: WindowStyle((700, 1000), (900, 1100), 2100, 2, 0.7),
-}
 
 
 class OuterWall(NamedTuple):
@@ -350,7 +350,7 @@ def _is_beside_any(wall: OuterWall, blind: Sequence[Rect]) -> bool:
 
 
 def _make_windows(wall: OuterWall, draw: RandomStream, counts: dict[str, int]) -> list[Opening]:
-    style = _STYLES[wall.room.kind]
+    style = WINDOW_STYLES[wall.room.kind]
     room_id = wall.room.room_id
     width = round(draw.between(*style.width) / 20) * 20
     usable = wall.length - 2 * (HALF_WALL + 250)

@@ -8,12 +8,13 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from nav_eval.evaluation.shard_protocol import Ended, Filmed, Message
+from nav_eval.evaluation.shard_protocol import Drawn, Ended, Filmed, Message, Purpose, Recorded
 from nav_eval.records.results import Cause
 from nav_eval_store import blob_keys
+from nav_eval_store.database import Session
 from nav_eval_store.submissions import films, queries
-from nav_eval_store.submissions.films import FilmState
-from nav_eval_store.submissions.lifecycle import SubmissionState
+from nav_eval_store.submissions.films import FilmProgress, FilmState
+from nav_eval_store.submissions.lifecycle import JobKind, SubmissionState
 from nav_eval_worker.context import WorkerContext
 from nav_eval_worker.job_runner import run_next_job
 from support.challenge import TEST
@@ -45,9 +46,11 @@ def completed(stack: Stack, context: WorkerContext) -> UUID:
     return submission
 
 
-def ask(stack: Stack, submission: UUID, episode: str) -> FilmState:
+def ask(stack: Stack, submission: UUID, episode: str, kind: JobKind = JobKind.FILM) -> FilmState:
     return stack.database.run(
-        lambda session: films.request_film(session, queries.get_submission(session, submission), episode, actor=TEST)
+        lambda session: films.request_film(
+            session, queries.get_submission(session, submission), episode, actor=TEST, kind=kind
+        )
     )
 
 
@@ -94,6 +97,35 @@ def test_a_worker_that_stops_leaves_it_to_another(stack: Stack, make_context: An
     assert state(stack, submission, "d") is FilmState.WAITING
     assert run_next_job(other)
     assert other.blobs.exists(blob_keys.make_film_key(submission, "d"))
+
+
+def test_a_video_is_made_and_its_progress_is_known(stack: Stack, make_context: Any) -> None:
+    seen: list[FilmProgress] = []
+
+    def records(replay: Replay) -> Iterator[Message]:
+        if replay.work.purpose is not Purpose.VIDEO:
+            yield Ended()
+            return
+        yield Drawn(steps=40, total=120)
+        with stack.database.read() as session:
+            seen.append(find_progress(session, submission))
+        yield Recorded(episode_id="d", video=b"moving pictures")
+        yield Ended()
+
+    context = make_context(ScriptedRuntime(replays=records), films=1)
+    submission = completed(stack, context)
+    ask(stack, submission, "d", kind=JobKind.VIDEO)
+    assert run_next_job(context)
+    assert seen == [FilmProgress(FilmState.MAKING, 40, 120)]
+    assert context.blobs.get(blob_keys.make_video_key(submission, "d")) == b"moving pictures"
+    assert not context.blobs.exists(blob_keys.make_film_key(submission, "d"))
+    with stack.database.read() as session:
+        assert find_progress(session, submission).state is FilmState.ENDED
+        assert queries.get_submission(session, submission).state is SubmissionState.COMPLETED
+
+
+def find_progress(session: Session, submission: UUID) -> FilmProgress:
+    return films.get_film_progress(session, queries.get_submission(session, submission), "d", kind=JobKind.VIDEO)
 
 
 def test_a_job_is_kept_when_nothing_can_be_measured(stack: Stack, make_context: Any) -> None:

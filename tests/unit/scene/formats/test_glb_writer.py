@@ -8,7 +8,7 @@ import pytest
 from gltf_files import GltfFile
 
 from nav_eval.scene.formats import compute_scene_digest, encode_glb, read_scene, write_glb
-from nav_eval.scene.model import AlphaMode, Light, Material, Scene, Texture, Wrap
+from nav_eval.scene.model import AlphaMode, Light, Material, Scene, Shading, Texture, Wrap
 
 
 def scene_of_parts(*, seed: int = 1) -> Scene:
@@ -29,7 +29,13 @@ def scene_of_parts(*, seed: int = 1) -> Scene:
         triangle_object=rng.choice([0, 3, 70_000], 60).astype(np.uint32),
         triangle_category=np.zeros(60, np.uint16),
         materials=(
-            Material(name="wall", base_color=(0.1, 0.2, 0.3, 1.0), unlit=False, double_sided=True),
+            Material(
+                name="wall",
+                base_color=(0.1, 0.2, 0.3, 1.0),
+                unlit=False,
+                double_sided=True,
+                shading=Shading(coat=0.5, coat_roughness=0.25, sheen=(0.5, 0.25, 1.0), sheen_roughness=0.125),
+            ),
             Material(name="leaf", texture=0, alpha_mode=AlphaMode.MASK, alpha_cutoff=0.3),
             Material(name="pane", texture=1, unlit=False, alpha_mode=AlphaMode.BLEND, base_color=(1, 1, 1, 0.25)),
             Material(name="lamp", texture=2, unlit=False, emissive=(6.0, 3.0, 0.0)),
@@ -87,6 +93,14 @@ def test_everything_comes_back(tmp_path: Path) -> None:
         if light.kind == "sun":
             assert np.allclose(read.direction, light.direction, atol=1e-6)
     assert again.report.warnings == ()
+
+
+def test_reflectance_comes_back(tmp_path: Path) -> None:
+    scene = scene_of_parts()
+    varnished = replace(scene.materials[0], shading=Shading(reflectance=(0.2, 0.1, 0.05)))
+    write_glb(replace(scene, materials=(varnished, *scene.materials[1:])), tmp_path / "scene.glb")
+    again = {material.name: material for material in read_scene(tmp_path / "scene.glb", up="y").materials}
+    assert again["wall"].shading.reflectance == pytest.approx((0.2, 0.1, 0.05))
 
 
 def test_equal_scenes_give_equal_bytes(tmp_path: Path) -> None:

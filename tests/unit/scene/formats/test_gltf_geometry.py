@@ -1,6 +1,7 @@
 """Positions, triangles and transforms of glTF files, each compared with what the specification says."""
 
 import math
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -197,6 +198,17 @@ def test_hidden_nodes_hide_their_children(tmp_path: Path) -> None:
     assert any("KHR_node_visibility" in note for note in scene.report.notes)
 
 
+def test_instances_without_a_place_are_left_out(tmp_path: Path) -> None:
+    file = GltfFile()
+    places = file.accessor(np.array([[0, 0, 0], [np.inf, 0, 0], [np.nan, 0, 0]], np.float32))
+    instancing = {"EXT_mesh_gpu_instancing": {"attributes": {"TRANSLATION": places}}}
+    file.node(mesh=file.square(), scale=[0, 1, 1], extensions=instancing)
+    file.node(mesh=file.square(), extensions=instancing)
+    scene = read_scene(file.save(tmp_path / "scene.glb"))
+    assert len(scene.triangles) == 2
+    assert any("NaN or infinity" in warning for warning in scene.report.warnings)
+
+
 @pytest.mark.parametrize(
     ("name", "kept"),
     [
@@ -350,7 +362,31 @@ def test_chunks_of_odd_length_are_read(tmp_path: Path, spaces: int, padded: bool
     assert len(read_scene(tmp_path / "scene.glb").triangles) == 1
 
 
-def test_gltf_1_is_called_by_its_name(tmp_path: Path) -> None:
-    (tmp_path / "old.gltf").write_text('{"asset": {"version": "1.0"}, "scenes": {"main": {}}}')
+@pytest.mark.parametrize(
+    "text", ['{"asset": {"version": "1.0"}, "scenes": {"main": {}}}', '{"accessors": {"a": {}}, "meshes": {"m": {}}}']
+)
+def test_gltf_1_is_called_by_its_name(tmp_path: Path, text: str) -> None:
+    (tmp_path / "old.gltf").write_text(text)
     with pytest.raises(SceneError, match=r"is glTF 1\.0"):
         read_scene(tmp_path / "old.gltf")
+
+
+def test_instances_take_the_memory_of_what_is_shown_and_little_more(tmp_path: Path) -> None:
+    file = GltfFile()
+    strip = np.array([(x / 500, y, 0) for x in range(1001) for y in (0, 1)], np.float32)
+    indices = np.array([(i, i + 1, i + 2) for i in range(2000)], np.uint16).ravel()
+    mesh = file.mesh({"POSITION": file.accessor(strip), "NORMAL": file.accessor(strip)}, indices=file.accessor(indices))
+    shifts = np.array([(0, 0, z) for z in range(400)], np.float32)
+    instancing = {"EXT_mesh_gpu_instancing": {"attributes": {"TRANSLATION": file.accessor(shifts)}}}
+    file.json["extensionsUsed"] = list(instancing)
+    file.node(mesh=mesh, extensions=instancing)
+    path = file.save(tmp_path / "many.glb")
+    tracemalloc.start()
+    try:
+        scene = read_scene(path, up="y")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    arrays = (scene.positions, scene.normals, scene.uvs, scene.colors, scene.triangles, scene.triangle_object)
+    assert len(scene.triangles) == 800_000
+    assert peak < 3 * sum(array.nbytes for array in arrays)

@@ -218,7 +218,8 @@ def test_a_missing_picture_is_a_warning_that_names_it(tmp_path: Path) -> None:
 def test_pictures_that_nothing_shows_are_not_decoded(tmp_path: Path) -> None:
     file = GltfFile()
     normal_map = file.texture(b"broken, but only a normal map")
-    scene = with_material(tmp_path, file, normalTexture={"index": normal_map})
+    unlit = {"KHR_materials_unlit": {}}
+    scene = with_material(tmp_path, file, normalTexture={"index": normal_map}, extensions=unlit)
     assert scene.textures == ()
     assert scene.report.warnings == ("The scene is 1.00 × 1.00 × 0.00 m large, too small to stand in. "
                                      "If it is a miniature, pass a scale.",)  # fmt: skip
@@ -226,10 +227,10 @@ def test_pictures_that_nothing_shows_are_not_decoded(tmp_path: Path) -> None:
 
 def test_an_unknown_extension_is_refused_if_required_and_mentioned_if_used(tmp_path: Path) -> None:
     file = GltfFile()
-    file.json["extensionsUsed"] = ["EXT_unheard_of", "KHR_materials_sheen"]
+    file.json["extensionsUsed"] = ["EXT_unheard_of", "KHR_materials_dispersion"]
     scene = with_material(tmp_path, file)
     assert any("EXT_unheard_of" in warning for warning in scene.report.warnings)
-    assert any("KHR_materials_sheen" in warning for warning in scene.report.warnings)
+    assert any("KHR_materials_dispersion" in warning for warning in scene.report.warnings)
     file.json["extensionsRequired"] = ["EXT_unheard_of"]
     with pytest.raises(Exception, match=r"scene\.glb: requires EXT_unheard_of"):
         read_scene(file.save(tmp_path / "scene.glb"))
@@ -253,3 +254,133 @@ def test_lights_stand_where_their_nodes_are(tmp_path: Path) -> None:
     )
     assert sun.kind == "sun"
     assert np.allclose(sun.direction, [0, -1, 0])
+
+
+def test_metal_roughness_and_maps_are_read(tmp_path: Path) -> None:
+    file = GltfFile()
+    picture_of = [file.texture(picture(np.full((2, 2, 3), level))) for level in (10, 20, 30, 40)]
+    material = with_material(
+        tmp_path, file, emissiveFactor=[0, 1, 0], emissiveTexture={"index": picture_of[3]},
+        pbrMetallicRoughness={
+            "metallicFactor": 0.25, "roughnessFactor": 0.5, "metallicRoughnessTexture": {"index": picture_of[0]},
+        },
+        normalTexture={"index": picture_of[1], "scale": 0.5},
+        occlusionTexture={"index": picture_of[2], "strength": 0.75},
+    ).materials[0]  # fmt: skip
+    shading = material.shading
+    assert (shading.metallic, shading.roughness) == (0.25, 0.5)
+    assert (shading.normal_scale, shading.occlusion_strength) == (0.5, 0.75)
+    assert len({shading.roughness_map, shading.normal_map, shading.occlusion_map, shading.emission_map}) == 4
+    assert material.emissive == (0, 1, 0)
+    assert material.texture is None
+
+
+def test_a_map_with_coordinates_of_its_own_is_named_and_left_out(tmp_path: Path) -> None:
+    file = GltfFile()
+    texture = file.texture(picture(FOUR_COLORS))
+    scene = with_material(
+        tmp_path, file, pbrMetallicRoughness={"baseColorTexture": {"index": texture}},
+        emissiveFactor=[1, 1, 1], emissiveTexture={"index": texture, "texCoord": 1},
+    )  # fmt: skip
+    assert scene.materials[0].emissive == (0, 0, 0)
+    assert any("emission picture" in warning for warning in scene.report.warnings)
+
+
+def test_what_reflects_like_a_metal_is_one(tmp_path: Path) -> None:
+    gold = {"diffuseFactor": [0, 0, 0, 1], "specularFactor": [1.0, 0.77, 0.34], "glossinessFactor": 0.7}
+    material = only_material(tmp_path, extensions={"KHR_materials_pbrSpecularGlossiness": gold})
+    assert material.shading.metallic == pytest.approx(1.0, abs=0.01)
+    assert material.shading.roughness == pytest.approx(0.3)
+    assert material.base_color == pytest.approx((1.0, 0.77, 0.34, 1.0), abs=0.01)
+    plastic = {"diffuseFactor": [0.5, 0.1, 0.1, 1], "specularFactor": [0.04, 0.04, 0.04], "glossinessFactor": 0.2}
+    material = only_material(tmp_path, extensions={"KHR_materials_pbrSpecularGlossiness": plastic})
+    assert material.shading.metallic == pytest.approx(0.0, abs=0.01)
+    assert material.base_color == pytest.approx((0.5, 0.1, 0.1, 1.0), abs=0.01)
+
+
+def test_metal_is_told_texel_by_texel_where_there_is_a_specular_picture(tmp_path: Path) -> None:
+    """Left gold that shines, right red paint that does not."""
+    file = GltfFile()
+    diffuse = file.texture(picture(np.array([[[0, 0, 0], [200, 30, 30]]])))
+    specular = file.texture(picture(np.array([[[255, 225, 158, 204], [56, 56, 56, 51]]])))
+    glossy = {"diffuseTexture": {"index": diffuse}, "specularGlossinessTexture": {"index": specular}}
+    scene = with_material(tmp_path, file, extensions={"KHR_materials_pbrSpecularGlossiness": glossy})
+    material = scene.materials[0]
+    color, rough = scene.textures[material.texture].pixels, scene.textures[material.shading.roughness_map].pixels
+    assert color[0, 0, :3] == pytest.approx((255, 225, 158), abs=3)
+    assert color[0, 1, :3] == pytest.approx((200, 30, 30), abs=6)
+    assert rough[0, :, 1].tolist() == [51, 204]
+    assert rough[0, 0, 2] > 245
+    assert rough[0, 1, 2] < 10
+
+
+def test_glass_lets_through_what_its_volume_leaves(tmp_path: Path) -> None:
+    extensions = {
+        "KHR_materials_transmission": {"transmissionFactor": 0.75},
+        "KHR_materials_volume": {"thicknessFactor": 2, "attenuationDistance": 1, "attenuationColor": [1, 0.5, 0]},
+    }
+    shading = only_material(tmp_path, extensions=extensions).shading
+    assert shading.transmission == 0.75
+    assert shading.transmission_color == pytest.approx((1, 0.25, 0))
+
+
+def test_what_lies_over_a_surface(tmp_path: Path) -> None:
+    file = GltfFile()
+    half = file.texture(picture(np.full((2, 2, 4), 128, np.uint8)))
+    layers = {
+        "KHR_materials_ior": {"ior": 3.0},
+        "KHR_materials_specular": {"specularFactor": 0.5, "specularColorFactor": [1, 0.5, 8]},
+        "KHR_materials_clearcoat": {"clearcoatFactor": 1.0, "clearcoatRoughnessFactor": 1.0,
+                                    "clearcoatTexture": {"index": half}},
+        "KHR_materials_sheen": {"sheenColorFactor": [0.2, 0, 1], "sheenRoughnessFactor": 0.5},
+    }  # fmt: skip
+    file.json["extensionsUsed"] = list(layers)
+    scene = with_material(tmp_path, file, extensions=layers)
+    shading = scene.materials[0].shading
+    assert shading.reflectance == pytest.approx((0.125, 0.0625, 0.5))
+    assert (shading.coat, shading.coat_roughness) == (pytest.approx(128 / 255), 1.0)
+    assert (shading.sheen, shading.sheen_roughness) == ((0.2, 0.0, 1.0), 0.5)
+    assert any("clear coat picture is shown as its mean" in warning for warning in scene.report.warnings)
+    assert not any("is left out" in warning for warning in scene.report.warnings)
+
+
+def test_spots_and_endless_lamps(tmp_path: Path) -> None:
+    file = GltfFile()
+    cone = {"innerConeAngle": 0.2, "outerConeAngle": 0.6}
+    file.json["extensions"] = {"KHR_lights_punctual": {"lights": [{"type": "spot", "spot": cone}]}}
+    file.node(extensions={"KHR_lights_punctual": {"light": 0}})
+    scene = with_material(tmp_path, file)
+    (spot,) = scene.lights
+    assert (spot.kind, spot.inner_cone, spot.outer_cone, spot.range) == ("spot", 0.2, 0.6, float("inf"))
+    assert not spot.baked
+    assert not any("Spot" in warning for warning in scene.report.warnings)
+
+
+def test_lamps_of_a_file_without_lit_surfaces_are_in_its_colours(tmp_path: Path) -> None:
+    file = GltfFile()
+    file.json["extensions"] = {"KHR_lights_punctual": {"lights": [{"type": "point"}]}}
+    file.node(extensions={"KHR_lights_punctual": {"light": 0}})
+    assert with_material(tmp_path, file, extensions={"KHR_materials_unlit": {}}).lights[0].baked
+
+
+@pytest.mark.parametrize(
+    ("side", "normals", "factor", "unlit"),
+    [(110, False, 1, True), (110, True, 1, False), (10, False, 1, False), (110, False, 0.5, False)],
+)
+def test_what_is_taken_for_a_scan(tmp_path: Path, side: int, normals: bool, factor: float, unlit: bool) -> None:
+    """Very many triangles, no normals, and a picture that is nothing but itself."""
+    file = GltfFile()
+    color = {"baseColorTexture": {"index": file.texture(picture(FOUR_COLORS))}, "baseColorFactor": [factor] * 3 + [1]}
+    x, z = np.meshgrid(np.linspace(0, 9, side), np.linspace(0, 9, side))
+    points = np.stack([x, np.zeros_like(x), z], -1).reshape(-1, 3).astype(np.float32)
+    corner = np.array([i for i in range(side * (side - 1)) if i % side != side - 1], np.uint32)
+    faces = np.concatenate([corner, corner + side, corner + 1, corner + 1, corner + side, corner + side + 1])
+    triangles = faces.reshape(6, -1).T.reshape(-1, 1).astype(np.uint32)
+    attributes = {"POSITION": file.accessor(points), "TEXCOORD_0": file.accessor(points[:, [0, 2]].copy())}
+    if normals:
+        attributes["NORMAL"] = file.accessor(np.tile(np.array([0, 1, 0], np.float32), (len(points), 1)))
+    material = file.material(pbrMetallicRoughness=color)
+    file.node(mesh=file.mesh(attributes, indices=file.accessor(triangles), material=material))
+    scene = read_scene(file.save(tmp_path / "scene.glb"), up="y")
+    assert scene.materials[0].unlit is unlit
+    assert any("Taken for a scan" in note for note in scene.report.notes) is unlit

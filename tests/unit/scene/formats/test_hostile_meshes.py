@@ -11,9 +11,10 @@ import mesh_files as files
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
 from nav_eval.errors import SceneError
-from nav_eval.scene.formats import ReadLimits, read_scene
+from nav_eval.scene.formats import ReadLimits, compute_scene_digest, read_scene
 
 BOMB = b'<!DOCTYPE x [<!ENTITY a "' + b"a" * 1000 + b'"><!ENTITY b "' + b"&a;" * 1000 + b'">]>'
 OUTSIDE = b'<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]>'
@@ -64,7 +65,7 @@ TRIANGLE = "vertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\n"
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.stl", b"", "not as long as"),
+        ("a.stl", b"", "is empty"),
         ("a.stl", files.binary_stl()[:-1], "not as long as"),
         ("a.stl", bytes(80) + struct.pack("<I", 2**32 - 1), "not as long as"),
         ("a.stl", bytes(80) + struct.pack("<I", 0), "not a single triangle"),
@@ -74,7 +75,7 @@ TRIANGLE = "vertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\n"
         ("a.stl", f"solid\n{TRIANGLE}vertex one 2 3\nendsolid\n".encode(), "not a usable STL"),
         ("a.stl", b"solid\n" + TRIANGLE.encode() * 2 + b"vertex 1 1 1\nendsolid\n", "not a usable STL"),
         ("a.stl", files.text_stl() * 5000, "solids"),
-        ("a.off", b"", "begin like an OFF"),
+        ("a.off", b"", "is empty"),
         ("a.off", b"OFF BINARY\n" + bytes(50), "begin like an OFF"),
         ("a.off", b"4OFF\n1 1 0\n0 0 0 0\n1 0\n", "begin like an OFF"),
         ("a.off", b"OFF\n999999999 1 0\n", "limit"),
@@ -82,7 +83,7 @@ TRIANGLE = "vertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\n"
         ("a.off", b"OFF\n4 1 0\n0 0 0\n", "not a usable OFF"),
         ("a.off", files.off([(0, 1, 9)]), "not a usable OFF"),
         ("a.off", files.off([(0, 1, -1)]), "not a usable OFF"),
-        ("a.dae", b"", "XML"),
+        ("a.dae", b"", "is empty"),
         ("a.dae", b"<svg/>", "no COLLADA"),
         ("a.dae", files.collada()[:1500], "well-formed"),
         ("a.dae", with_doctype(files.collada(), BOMB), "DOCTYPE"),
@@ -96,7 +97,7 @@ TRIANGLE = "vertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\n"
         ("a.dae", files.collada(asset="<unit meter='NaN'/>"), "unit"),
         ("a.dae", files.collada(asset="<up_axis>W_UP</up_axis>"), "up_axis"),
         ("a.dae", files.collada(nodes=""), "not a single triangle"),
-        ("a.3mf", b"", "ZIP"),
+        ("a.3mf", b"", "is empty"),
         ("a.3mf", files.threemf()[:-10], "ZIP"),
         ("a.3mf", files.threemf(with_doctype(files.model(), BOMB)), "DOCTYPE"),
         ("a.3mf", files.threemf(b"<svg/>"), "<model>"),
@@ -106,6 +107,7 @@ TRIANGLE = "vertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\n"
         ("a.3mf", files.threemf(files.model(resources=files.mesh_object(1, [(0, 1, 9)]))), "does not exist"),
         ("a.3mf", files.threemf(files.model(resources='<object id="1"><mesh/></object>')), "not a usable 3MF"),
         ("a.3mf", PART_TWICE, "used 2"),
+        ("a.3mf", files.threemf(files.model(build='<item objectid="1" p:path="/3D/a.model"/>')), "of other files"),
         ("a.3mf", files.threemf(**{"X__3D__3dmodel_dot_model": files.model()}), "holds 2"),
     ],
 )  # fmt: skip
@@ -156,9 +158,41 @@ def test_no_picture_from_outside_the_folder(tmp_path: Path, uri: str, monkeypatc
 
     monkeypatch.setattr(socket, "socket", refuse)
     (tmp_path / "scene").mkdir()
+    Image.new("RGB", (2, 2)).save(tmp_path / "secret.png")
     placed = files.PLACED.format(number=1, x=0, material="wood-m")
-    with pytest.raises(SceneError, match="refuses to open"):
-        read_scene(files.save(tmp_path / "scene", "a.dae", files.collada(nodes=placed, picture=uri)))
+    path = files.save(tmp_path / "scene", "a.dae", files.collada(nodes=placed, picture=uri))
+    scene = read_scene(path)
+    assert any("refuses to open" in warning for warning in scene.report.warnings)
+    assert not scene.textures
+    before = compute_scene_digest(path)
+    Image.new("RGB", (3, 3)).save(tmp_path / "secret.png")
+    assert compute_scene_digest(path) == before
+
+
+@pytest.mark.parametrize("uri", ["C:\\work\\wood.png", "file:///home/me/wood.png", "../../textures/wood.png"])
+def test_a_picture_of_another_machine_is_looked_for_beside_the_scene(tmp_path: Path, uri: str) -> None:
+    Image.new("RGB", (5, 4)).save(tmp_path / "wood.png")
+    placed = files.PLACED.format(number=1, x=0, material="wood-m")
+    path = files.save(tmp_path, "a.dae", files.collada(nodes=placed, picture=uri))
+    assert [texture.pixels.shape[:2] for texture in read_scene(path).textures] == [(4, 5)]
+    before = compute_scene_digest(path)
+    Image.new("RGB", (5, 5)).save(tmp_path / "wood.png")
+    assert compute_scene_digest(path) != before
+
+
+def test_a_models_materials_lie_beside_its_meshes(tmp_path: Path) -> None:
+    """As in Gazebo and ROS; a link out of that folder is not followed."""
+    meshes, textures = tmp_path / "chair/meshes/old", tmp_path / "chair/materials/textures"
+    meshes.mkdir(parents=True)
+    textures.mkdir(parents=True)
+    Image.new("RGB", (5, 4)).save(textures / "wood.png")
+    Image.new("RGB", (6, 6)).save(tmp_path / "secret.png")
+    (textures / "link.png").symlink_to(tmp_path / "secret.png")
+    placed = files.PLACED.format(number=1, x=0, material="wood-m")
+    for name, found in (("wood.png", 1), ("link.png", 0)):
+        content = files.collada(nodes=placed, picture=f"../../materials/textures/{name}")
+        scene = read_scene(files.save(meshes, "a.dae", content))
+        assert len(scene.textures) == found
 
 
 def test_a_few_instances_of_instances_are_fine(tmp_path: Path) -> None:
@@ -169,7 +203,18 @@ def test_a_few_instances_of_instances_are_fine(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("a.fbx", "Blender"), ("a.usdz", "Blender"), ("a.usd", "Blender"), ("a.ifc", "IfcConvert"), ("a.zae", "unpack")],
+    [
+        ("a.fbx", "Blender"),
+        ("a.usdz", "Blender"),
+        ("a.usd", "Blender"),
+        ("a.ifc", "IfcConvert"),
+        ("a.zae", "unpack"),
+        ("a.3ds", "Blender"),
+        ("a.step", "FreeCAD"),
+        ("a.zip", "unpack"),
+        ("a.spz", "SuperSplat"),
+        ("a.pcd", "MeshLab"),
+    ],
 )
 def test_what_we_cannot_read_comes_with_a_hint(tmp_path: Path, name: str, hint: str) -> None:
     with pytest.raises(SceneError, match=hint):

@@ -122,18 +122,25 @@ def test_lines_and_points_are_left_out_with_a_warning(tmp_path: Path) -> None:
         (CUBE_FACE + "f 1 2 9\n", "uses vertex 9"),
         (CUBE_FACE + "f 1 2 -9\n", "only 4"),
         (CUBE_FACE + "f 1 2 0\n", "uses vertex 0"),
-        (CUBE_FACE + "f 1/5 2/5 3/5\n", "texture coordinate 5"),
         (CUBE_FACE + "f 1 2 three\n", "unusable corner"),
         (CUBE_FACE + f"f 1 2 {'9' * 400}\n", "uses vertex"),
         ("v 0 0\nv 1 0 0\nf 1 2 2\n", "unusable"),
         ("v a b c\nf 1 1 1\n", "unusable"),
         (CUBE_FACE, "not a single triangle"),
-        ("", "not a single triangle"),
+        ("", "is empty"),
+        (CUBE_FACE + "l 1 2\n", "OBJ statements 'l'"),
     ],
 )
 def test_unusable_files_say_why(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(SceneError, match=message):
         read(tmp_path, text)
+
+
+def test_corners_may_name_what_is_not_there(tmp_path: Path) -> None:
+    scene = read(tmp_path, CUBE_FACE + "vn 0 0 1\nf 1/5/1 2/5/1 3/5/1\nf 1/-7/9 3 4\n")
+    assert len(scene.triangles) == 2
+    assert any("4 corners of faces name texture coordinates" in warning for warning in scene.report.warnings)
+    assert any("1 corners of faces name normals" in warning for warning in scene.report.warnings)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])

@@ -156,7 +156,7 @@ def test_scans_named_like_scannet_are_turned_upright(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "does not begin like a PLY"),
+        (b"", "is empty"),
         (b"ply\nformat ascii 1.0\n", "does not begin like a PLY"),
         (b"ply\nformat morse 1.0\nend_header\n", "no known format"),
         (b"ply\nformat ascii 1.0\nproperty float x\nend_header\n", "unusable line"),
@@ -183,6 +183,28 @@ def test_point_clouds_and_dangling_corners_are_refused(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b"vertex_indices", b"vertex_secrets"))
     with pytest.raises(SceneError, match="point cloud"):
         read_scene(path)
+
+
+STRIPS = """ply
+format ascii 1.0
+comment made by somebody whose notes
+run over into the next line
+element vertex 6
+property float x
+property float y
+property float z
+element tristrips 1
+property list int int vertex_indices
+end_header
+0 0 0  1 0 0  0 1 0  1 1 0  0 2 0  9 9 9
+9 0 1 2 3 4 -1 1 0 5
+"""
+
+
+def test_strips_of_triangles(tmp_path: Path) -> None:
+    (tmp_path / "scene.ply").write_text(STRIPS)
+    scene = read_scene(tmp_path / "scene.ply", up="y")
+    assert scene.triangles.tolist() == [[0, 1, 2], [2, 1, 3], [2, 3, 4], [1, 0, 5]]
 
 
 def test_text_is_limited(tmp_path: Path) -> None:

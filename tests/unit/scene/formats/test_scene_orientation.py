@@ -94,6 +94,7 @@ def test_a_z_up_house_is_noticed_and_turned_where_the_format_says_nothing(tmp_pa
         [((-0.25, 0, -0.25), (0.5, 0.05, 0.5)), ((-0.25, 0.05, 0.2), (0.5, 6.0, 4.0))],  # a tall slab on a foot
         [((0, 0, 0), (0.3, 2.4, 9.0)), ((0, 0, 0), (2.2, 0.1, 0.1))],  # a fence
         [((0, 0, 0), (2.5, 30.0, 30.0)), ((0, 0, 0), (2.5, 0.1, 30.0))],  # a tower block, thin and wide
+        [((0, 0, 0), (3.0, 60.0, 12.0)), ((0.5, 0, 3), (2.0, 0.01, 0.01))],  # a blade on end: hardly anything is level
     ],
 )
 def test_gltf_files_stay_upright(tmp_path: Path, boxes: list[tuple]) -> None:

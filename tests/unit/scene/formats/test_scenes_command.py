@@ -5,8 +5,10 @@ import sys
 from pathlib import Path
 
 import mesh_files
+import numpy as np
 import pytest
 from gltf_files import GltfFile
+from PIL import Image
 from typer.testing import CliRunner
 
 from nav_eval import cli
@@ -58,3 +60,20 @@ def test_a_refusal_is_one_line_and_exit_code_2(
         cli.main()
     assert exit_.value.code == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_what_nobody_can_walk_in_is_shown_from_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NAV_EVAL_CACHE", str(tmp_path / "cache"))
+    wedge = mesh_files.save(tmp_path, "wedge.stl", mesh_files.binary_stl(mesh_files.POINTS / 10))
+    result = CliRunner().invoke(
+        cli.app, ["scenes", "preview", str(wedge), "--out", str(tmp_path / "out"), "--views", "2"]
+    )
+    assert result.exit_code == 0, result.output
+    assert "nobody can walk in it" in result.output + result.stderr
+    pictures = sorted((tmp_path / "out").glob("view_*.png"))
+    assert len(pictures) == 2
+    for path in pictures:
+        shown = np.asarray(Image.open(path)).any(axis=-1)
+        assert 0.01 < shown.mean() < 0.6
+        assert not shown[0].any()
+        assert not shown[:, 0].any()

@@ -34,6 +34,7 @@ def volume(scene: Scene) -> float:
         ("upper.STL", files.text_stl().upper()),
         ("wedge.off", files.off()),
         ("one_line.off", files.off().replace(b"OFF\n", b"OFF ")),
+        ("glued.off", files.off().replace(b"OFF\n", b" \tOFF")),
         ("commented.off", b"# made by hand\n" + files.off().replace(b"OFF\n", b"OFF # kind\n\n# counts\n")),
         ("wedge.dae", files.collada()),
         ("wedge.3mf", files.threemf()),
@@ -95,6 +96,45 @@ def test_what_is_left_out_is_said(tmp_path: Path, name: str, content: bytes, sen
     scene = read(tmp_path, name, content)
     assert any(sentence in warning for warning in scene.report.warnings), scene.report.warnings
     assert len(scene.triangles) >= 4
+
+
+SKIN = """<library_controllers><controller id="morphed"><morph source="#wedge"/></controller>
+<controller id="skinned"><skin source="#morphed"><bind_shape_matrix>{matrix}</bind_shape_matrix></skin></controller>
+</library_controllers>"""
+WORN = """<node id="body"><translate>50 0 0</translate><instance_controller url="#skinned"><bind_material>
+<technique_common><instance_material symbol="m" target="#plain"/></technique_common></bind_material>
+</instance_controller></node>"""
+
+
+def test_skinned_collada_meshes_stand_where_they_were_bound(tmp_path: Path) -> None:
+    """The node of a skin does not move it: its bones do."""
+    matrix = "1 0 0 10  0 1 0 20  0 0 1 0  0 0 0 1"
+    scene = read(tmp_path, "scene.dae", files.collada(nodes=WORN, libraries=SKIN.format(matrix=matrix)))
+    assert scene.bounds[0].tolist() == [10, 20, 0]
+    assert volume(scene) == pytest.approx(VOLUME)
+    assert scene.materials[0].emissive[2] > 0
+    assert any("1 skinned or morphed meshes are frozen" in note for note in scene.report.notes)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"<node id=", b"<node><instance_camera url='#none'/></node><!-- moved --><node id="),
+        (b"<translate>", b"<!-- <rotate>0 0 1 90</rotate> --><translate>"),
+        (b"<init_from>wood.png</init_from>", b"<init_from></init_from>"),
+        (b"<color>1 0.5 0 1</color>", b"<color>1,0 0,5 0,0 1,0</color>"),
+        (b'target="#plain"', b'target="#nothing"'),
+    ],
+)
+def test_one_broken_detail_does_not_take_the_collada_scene_with_it(tmp_path: Path, before: bytes, after: bytes) -> None:
+    whole = files.collada()
+    assert before in whole
+    assert len(read(tmp_path, "scene.dae", whole.replace(before, after)).triangles) == 4
+
+
+def test_units_with_a_comma(tmp_path: Path) -> None:
+    scene = read(tmp_path, "scene.dae", files.collada(asset="<unit meter='0,01'/><up_axis>Y_UP</up_axis>"))
+    assert scene.bounds[1][0] == pytest.approx(0.03)
 
 
 def test_polygons_of_off_files(tmp_path: Path) -> None:

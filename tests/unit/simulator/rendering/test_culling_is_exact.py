@@ -2,13 +2,14 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from analytic_scenes import SceneBuilder, cluttered_rooms
 
 from nav_eval.scene.formats import read_scene
-from nav_eval.scene.model import AlphaMode
+from nav_eval.scene.model import AlphaMode, Light, Shading
 from nav_eval.simulator.rendering import ALL_CHANNELS, Camera, Channel, Frame, Renderer, prepare_scene
 from support.paths import TESTS
 
@@ -44,6 +45,31 @@ def test_culled_equals_unculled_where_everything_touches(device, seed):
             assert differences(culled.render(camera, ALL_CHANNELS), expected) == {}, (
                 "the second time, with what it learned"
             )
+
+
+@pytest.mark.parametrize("lamps", [0, 3])
+def test_lit_surfaces_are_no_exception(device, lamps):
+    """Dull, glossy and metal ones, glass among them, under the plain light and under lamps."""
+    shades = (Shading(), Shading(roughness=0.3), Shading(metallic=1.0, roughness=0.5), Shading(transmission=0.8))
+    scene = cluttered_rooms(7)
+    materials = tuple(
+        replace(
+            material,
+            unlit=False,
+            shading=shades[number % 4],
+            alpha_mode=AlphaMode.BLEND if number % 4 == 3 else material.alpha_mode,
+        )
+        for number, material in enumerate(scene.materials)
+    )
+    lights = tuple(
+        Light(kind="point", intensity=3.0, position=(5.0 * n + 1, 2.5, 2.0), range=9.0) for n in range(lamps)
+    )
+    prepared = prepare_scene(replace(scene, materials=materials, lights=lights))
+    with Renderer(prepared, device=device) as culled, Renderer(prepared, device=device, culling=False) as unculled:
+        for camera in walk(7, 25, width=160, height=120):
+            expected = unculled.render(camera, ALL_CHANNELS)
+            assert differences(culled.render(camera, ALL_CHANNELS), expected) == {}
+            assert differences(culled.render(camera, ALL_CHANNELS), expected) == {}
 
 
 def test_what_was_seen_before_does_not_matter(device):

@@ -1,11 +1,11 @@
-import mmap
-
 import numpy as np
 import pytest
+from analytic_scenes import SceneBuilder
 
-from nav_eval.cache import ArrayFile, drop_pages, write_arrays
 from nav_eval.scene.model import Texture
-from nav_eval.simulator.rendering.gpu_scene import _upload
+from nav_eval.simulator.rendering import Camera, Channel, Renderer, prepare_scene
+from nav_eval.simulator.rendering.device import upload_levels
+from nav_eval.simulator.rendering.gpu_scene import _create_texture
 from nav_eval.simulator.rendering.mipmaps import make_mipmaps, split_mipmaps
 
 
@@ -50,7 +50,8 @@ def test_uploaded_levels_are_drawn(device):
         np.full((n, n, 4), color, dtype=np.uint8) for n, color in ((2, (255, 0, 0, 255)), (1, (0, 255, 0, 255)))
     )
     with device.context as context:
-        uploaded = _upload(context, Texture(pixels=red), [red, green], trilinear=True)
+        uploaded = _create_texture(context, Texture(pixels=red), trilinear=True)
+        upload_levels(uploaded.glo, [red, green])
         program = context.program(
             vertex_shader="#version 330\nin vec2 at; void main() { gl_Position = vec4(at, 0.0, 1.0); }",
             fragment_shader="#version 330\nuniform sampler2D picture; uniform float level; out vec4 color;"
@@ -67,12 +68,17 @@ def test_uploaded_levels_are_drawn(device):
             assert tuple(target.read()) == expected
 
 
-def test_pages_of_a_mapped_array_are_given_back_and_come_again(tmp_path):
-    pixels = np.arange(3 * mmap.PAGESIZE, dtype=np.uint8)
-    write_arrays(tmp_path / "file", {"pixels": pixels}, about={})
-    mapped = ArrayFile(tmp_path / "file").array("pixels", np.uint8, 1)
-    assert np.array_equal(mapped, pixels)
-    drop_pages(mapped)
-    assert np.array_equal(mapped, pixels)
-    drop_pages(pixels)
-    assert pixels[mmap.PAGESIZE + 1] == 1, "memory of our own is never given back"
+def test_software_takes_the_nearest_mipmap_unless_told_otherwise(device):
+    """A floor that reaches far away is minified by every factor; blending shows between two mipmaps only."""
+    build = SceneBuilder()
+    floor = build.material(Texture(pixels=make_pixels(64, 64)))
+    corners, uvs = [(-20, 0, 0), (20, 0, 0), (20, 0, -40), (-20, 0, -40)], [(0, 0), (40, 0), (40, 40), (0, 40)]
+    build.quad(corners, floor, uvs=uvs)
+    scene, camera = prepare_scene(build.build()), Camera.from_angles((0.0, 1.0, 0.0), width=160, height=120)
+    taken = {}
+    for trilinear in (None, False, True):
+        with Renderer(scene, device=device, trilinear=trilinear) as renderer:
+            taken[trilinear] = renderer.render(camera, [Channel.RGB]).rgb.astype(int)
+    assert device.is_software
+    np.testing.assert_array_equal(taken[None], taken[False])
+    assert np.abs(taken[True] - taken[False]).max() > 8

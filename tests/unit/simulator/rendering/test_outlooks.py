@@ -83,13 +83,13 @@ def test_glances_see_what_opengl_sees(device, scene):
     guess[chunks] = words
     with Renderer(scene, device=device) as renderer:
         found = []
-        complete = renderer._complete
-        renderer._complete = lambda *shot: (found.append(renderer._found_words.any()), complete(*shot))
+        painter = renderer._painter
+        complete, sets = painter._complete, painter._sets
+        painter._complete = lambda *shot: (found.append(painter._found.any()), complete(*shot))
         for quarter in range(4):
-            renderer._sets.words[:] = 0
-            renderer._sets.enter((13, 2, 3))
-            renderer._sets.words |= guess
-            renderer._sets.remember((13, 2, 3), (3 * quarter, 0))
+            (row,) = sets.enter([(13, 2, 3)])
+            sets.words[row] = guess
+            sets.remember((13, 2, 3), (3 * quarter, 0))
             camera = Camera.from_angles(eye, yaw=quarter * math.pi / 2, width=128, height=128)
             renderer.render(camera, [Channel.DEPTH])
     assert not any(found)

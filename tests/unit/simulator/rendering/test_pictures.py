@@ -246,3 +246,18 @@ def test_an_empty_scene_shows_nothing(device):
     assert not frame.rgb.any()
     assert not frame.depth.any()
     assert not frame.instance.any()
+
+
+@pytest.mark.parametrize("channels", [[RGB], [DEPTH], ALL_CHANNELS])
+@pytest.mark.parametrize(("alpha", "shows"), [(255, True), (100, False)])
+def test_a_texture_of_one_colour_is_not_uploaded_and_looks_the_same(device, channels, alpha, shows):
+    """Whether it is masked away is a question of its alpha, also where only depth is drawn."""
+    build = SceneBuilder()
+    plain = Texture(pixels=np.full((64, 32, 4), (200, 100, 50, alpha), np.uint8))
+    look = build.material(plain, alpha_mode=AlphaMode.MASK, alpha_cutoff=0.5)
+    build.wall((-3, -3), (3, 3), -2, look, object_id=1)
+    with Renderer(build.build(), device=device) as renderer:
+        for frame in (renderer.render(small(), channels), *renderer.render_batch([small()] * 2, channels)):
+            assert frame.rgb is None or (frame.rgb[20:28, 28:36] == ((200, 100, 50) if shows else 0)).all()
+            assert frame.depth is None or (frame.depth[24, 32] == 2.0) == shows
+        assert not renderer._gpu._textures

@@ -44,7 +44,7 @@ def test_saving_twice_leaves_nothing_behind(tmp_path):
     prepared = prepare_scene(cluttered_rooms(3))
     save_prepared(prepared, tmp_path / "scene")
     save_prepared(prepared, tmp_path / "scene")
-    assert [path.name for path in tmp_path.iterdir()] == ["scene"], "no drafts are left behind"
+    assert {path.name for path in tmp_path.iterdir()} == {"scene", "scene.texels"}, "no drafts are left behind"
 
 
 def _truncate(path):
@@ -60,10 +60,21 @@ def _other_version(path):
 
 
 def _missing(path):
-    path.write_bytes(path.read_bytes().replace(b'"texture-0"', b'"texture-9"'))
+    path.write_bytes(path.read_bytes().replace(b'"corners"', b'"corner2"'))
 
 
-@pytest.mark.parametrize("damage", [_truncate, _other_type, _other_version, _missing])
+def _texture_missing(path):
+    (path.with_name("scene.texels") / "0").unlink()
+
+
+def _texture_cut_off(path):
+    texels = path.with_name("scene.texels") / "0"
+    texels.write_bytes(texels.read_bytes()[:-100])
+
+
+@pytest.mark.parametrize(
+    "damage", [_truncate, _other_type, _other_version, _missing, _texture_missing, _texture_cut_off]
+)
 def test_damaged_files_are_named(tmp_path, damage):
     save_prepared(prepare_scene(cluttered_rooms(4)), tmp_path / "scene")
     damage(tmp_path / "scene")

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from nav_eval.cli import app
-from nav_eval.config import BenchmarkConfig
+from nav_eval.config import BenchmarkConfig, compute_config_digest, load_benchmark
 from nav_eval.errors import ConfigError, DatasetError
 from nav_eval.generators import ensure_generated
 from nav_eval_worlds.episodes import GENERATED_TASKS, GenerationFailed, generate_episodes, get_split_pool
@@ -31,6 +31,43 @@ def test_generate_writes_a_sound_file_and_balance_reads_it(flat: Path, cache: Pa
     assert "left turns" in printed
     assert "2 episodes in 1 scenes are sound" in run("validate", str(out), cache=cache)
     assert json.loads(run("balance", str(out), "--json", cache=cache))["episodes"] == 2
+
+
+def test_new_episodes_name_the_latest_generator_and_those_of_the_first_none(
+    flat: Path, cache: Path, tmp_path: Path
+) -> None:
+    found = {}
+    for generator in (None, 1):
+        out = tmp_path / f"{generator}.jsonl"
+        chosen = () if generator is None else ("--generator", str(generator))
+        where = ("--scenes", str(flat), "--out", str(out))
+        run("generate", "--task", "pointnav", "--count", "1", *where, *chosen, cache=cache)
+        found[generator] = json.loads(out.read_text().splitlines()[-1])["private"].get("info", {}).get("generator")
+    assert found == {None: 2, 1: None}
+
+
+def test_language_and_check_read_what_was_generated(flat: Path, cache: Path, tmp_path: Path) -> None:
+    out = tmp_path / "routes.json"
+    run("generate", "--task", "vln", "--count", "4", "--scenes", str(flat), "--out", str(out), cache=cache)
+    figures = json.loads(run("language", str(out), "--json", cache=cache))
+    assert figures["texts"] == figures["distinct_texts"] == 4
+    assert "distinct 4-grams" in run("language", str(out), cache=cache)
+    assert "3 levels each: 0 problems" in run("check", str(out), "--scenes", str(flat), cache=cache)
+    out.write_text(out.read_text().replace('"kind":"cross"', '"kind":"cross","to":{"room":"cathedral"}'))
+    lied = ["episodes", "check", str(out), "--scenes", str(flat)]
+    assert CliRunner().invoke(app, lied, env={"NAV_EVAL_CACHE": str(cache)}).exit_code == 1
+
+
+def test_a_benchmark_without_a_version_means_the_first_and_keeps_its_digest() -> None:
+    plain, first, second = (
+        load_benchmark("demo_vln", environ={}, overrides=overrides)
+        for overrides in ([], ["dataset.generate.generator=1"], ["dataset.generate.generator=2"])
+    )
+    assert plain == first
+    assert plain.dataset.generate is not None
+    assert plain.dataset.generate.generator == 1
+    assert "generator" not in plain.dataset.generate.model_dump()
+    assert compute_config_digest(second) != compute_config_digest(plain)
 
 
 @pytest.mark.parametrize("task", GENERATED_TASKS)

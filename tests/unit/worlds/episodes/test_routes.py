@@ -18,7 +18,8 @@ from nav_eval.simulator.scene_manager import SceneManager
 from nav_eval_worlds.episodes.base import find_targets
 from nav_eval_worlds.episodes.generation import _make_sites
 from nav_eval_worlds.episodes.site import Site, compute_heading, sample_path, wrap_degrees
-from nav_eval_worlds.episodes.vln import SPACING, Route
+from nav_eval_worlds.episodes.vln import Route
+from nav_eval_worlds.episodes.way import SPACING, Way
 from nav_eval_worlds.generator import load_base_benchmark
 from nav_eval_worlds.instructions.templates import Phrases
 from nav_eval_worlds.randomness import RandomStream
@@ -64,7 +65,7 @@ def told(site: Site, *corners: Vec3, facing: float, to: str) -> list[str]:
     """What is said about a way, clause by clause."""
     target = next(target for target in find_targets(site) if target.category == to)
     bank = {key: (template,) for key, template in KEYS.items()}
-    route = Route(site, sample_path(corners, spacing=SPACING), target)
+    route = Route(site, Way(site, sample_path(corners, spacing=SPACING)), target)
     text = route.instruction(facing, Phrases({"seen": bank, "unseen": bank}, RandomStream(0)))
     return [clause for part in text.removesuffix(".").split(". ") for clause in part.replace(" and ", ", ").split(", ")]
 

@@ -7,11 +7,11 @@ import pytest
 from nav_eval.records.geometry import Vec3
 from nav_eval.scene.model import Region, SceneObject, Semantics
 from nav_eval.scene.navigation import OpenPlane
+from nav_eval_worlds.episodes.footprint import measure_footprint_distance
 from nav_eval_worlds.episodes.site import (
     NearbyPlace,
     PlaceLattice,
     Site,
-    measure_footprint_distance,
     spread_out,
 )
 

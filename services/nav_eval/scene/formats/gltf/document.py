@@ -100,16 +100,18 @@ def _decode_text(text: memoryview, kind: type[T], source: str) -> T:
 
 
 class _Asset(msgspec.Struct):
-    version: str = ""
+    version: str | float = ""
 
 
 class _Versioned(msgspec.Struct):
     asset: _Asset = msgspec.field(default_factory=_Asset)
+    accessors: dict[str, msgspec.Raw] | list[msgspec.Raw] = msgspec.field(default_factory=list)
 
 
 def _is_version_1(text: memoryview) -> bool:
     try:
-        return msgspec.json.decode(text, type=_Versioned).asset.version.startswith("1.")
+        found = msgspec.json.decode(text, type=_Versioned)  # early files do not say so, but had names for all things
+        return str(found.asset.version).startswith("1") or isinstance(found.accessors, dict)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return False
 
@@ -235,9 +237,10 @@ def open_document(content: bytes, *, folder: SceneFolder, log: ReadLog) -> Docum
 READ_EXTENSIONS = frozenset({
     "EXT_mesh_gpu_instancing", "EXT_meshopt_compression", "EXT_texture_avif", "EXT_texture_webp",
     "GOOGLE_texture_basis", "KHR_draco_mesh_compression", "KHR_lights_punctual", "KHR_mesh_quantization",
-    "KHR_materials_emissive_strength", "KHR_materials_pbrSpecularGlossiness", "KHR_materials_transmission",
-    "KHR_materials_unlit", "KHR_meshopt_compression", "KHR_node_visibility", "KHR_texture_basisu",
-    "KHR_texture_transform",
+    "KHR_materials_clearcoat", "KHR_materials_emissive_strength", "KHR_materials_ior",
+    "KHR_materials_pbrSpecularGlossiness", "KHR_materials_sheen", "KHR_materials_specular",
+    "KHR_materials_transmission", "KHR_materials_unlit", "KHR_materials_volume", "KHR_meshopt_compression",
+    "KHR_node_visibility", "KHR_texture_basisu", "KHR_texture_transform",
 })  # fmt: skip
 
 #: Extensions that change nothing a sensor of ours could see.

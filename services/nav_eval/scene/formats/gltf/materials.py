@@ -1,23 +1,28 @@
-"""How glTF surfaces look, reduced to what a sensor shows: base colour with its picture, alpha, emission.
+"""How glTF surfaces look: colour, metal, roughness and their maps, alpha, emission, glass.
 
-Metal, roughness, clear coat and their like have no counterpart in the model; they are named in the
-report once. Clear glass (KHR_materials_transmission) becomes a blended surface. Pictures are decoded once each.
+The older specular-glossiness model is converted (`glossiness`). All maps of a material share one set of texture
+coordinates, that of its colour; a map with another one is left out and named in the report. Varnish, cloth and their
+like are in `layers`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nav_eval.records.geometry import Vec3
 from nav_eval.scene.formats.gltf import schema
 from nav_eval.scene.formats.gltf.document import Document
+from nav_eval.scene.formats.gltf.glossiness import convert_glossiness
+from nav_eval.scene.formats.gltf.layers import read_layers
 from nav_eval.scene.formats.gltf.primitives import PrimitiveMesh
-from nav_eval.scene.formats.images import ImageDecoder, UnreadableImage
-from nav_eval.scene.formats.scene_folder import MissingFile
-from nav_eval.scene.model import AlphaMode, Material, Texture, Wrap
+from nav_eval.scene.formats.gltf.textures import TextureTable
+from nav_eval.scene.model import MATTE, AlphaMode, Material, Shading
 
-#: How much of a fully transmissive surface still covers what is behind it.
 GLASS_COVER = 0.25
+"""How much of a fully transmissive surface still covers what is behind it where it is not shaded."""
+BLACK: Vec3 = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,26 +45,127 @@ def find_base_color(material: schema.GltfMaterial) -> BaseColor:
     return BaseColor(factor=plain.base_color_factor, texture=plain.base_color_texture)
 
 
-def convert_material(document: Document, material: schema.GltfMaterial, *, texture: int | None) -> Material:
-    """Our material for a glTF one; `texture` is where its colour picture ended up."""
-    unlit = material.extensions.unlit is not None or _is_emission_only(material)
-    red, green, blue, alpha = find_base_color(material).factor
-    mode = _choose_alpha_mode(document, material)
-    if _is_glass(document, material):
-        mode, alpha = AlphaMode.BLEND, alpha * _compute_glass_cover(material)
-    if material.emissive_texture is not None and any(material.emissive_factor) and not unlit:
-        document.log.warn(f"Material {material.name!r}: its emissive picture is left out.")
-    glow = not unlit and material.emissive_texture is None
-    return Material(
+def find_uv_source(material: schema.GltfMaterial) -> schema.TextureInfo | None:
+    """The picture whose texture coordinates the material uses: of its colour, or of its first map."""
+    color = find_base_color(material).texture
+    if color is not None or is_unlit(material):
+        return color
+    return next((info for info in _list_maps(material).values()), None)
+
+
+def is_unlit(material: schema.GltfMaterial) -> bool:
+    return material.extensions.unlit is not None or _is_emission_only(material)
+
+
+def is_photograph(material: schema.GltfMaterial) -> bool:
+    """Whether it is a picture and nothing else: no other maps, no emission, no tint."""
+    has_maps = bool(_list_maps(material))
+    color = find_base_color(material)
+    return color.texture is not None and color.factor == (1.0, 1.0, 1.0, 1.0) and not has_maps
+
+
+def read_material(document: Document, textures: TextureTable, material: schema.GltfMaterial) -> Material:
+    """Our material for a glTF one; its pictures are decoded."""
+    color = find_base_color(material)
+    red, green, blue, alpha = color.factor
+    read = Material(
         name=material.name,
         base_color=(red, green, blue, alpha),
-        texture=texture,
-        unlit=unlit,
-        alpha_mode=mode,
+        texture=None if color.texture is None else textures.slot(color.texture.index),
+        unlit=is_unlit(material),
+        alpha_mode=_choose_alpha_mode(document, material),
         alpha_cutoff=material.alpha_cutoff,
         double_sided=material.double_sided,
-        emissive=_compute_emission(material) if glow else (0.0, 0.0, 0.0),
     )
+    cover = _compute_glass_cover(material)
+    if cover < 1.0:
+        read = replace(read, alpha_mode=AlphaMode.BLEND, base_color=(red, green, blue, alpha * cover))
+    return read if read.unlit else _add_shading(document, textures, material, read)
+
+
+def _add_shading(document: Document, textures: TextureTable, material: schema.GltfMaterial, read: Material) -> Material:
+    maps = _read_maps(document, textures, material)
+    glows = material.emissive_texture is None or "emission_map" in maps
+    read = replace(read, emissive=_compute_emission(material) if glows else BLACK)
+    glossy = material.extensions.specular_glossiness
+    if glossy is not None:
+        specular = maps.pop("roughness_map", None)
+        read = convert_glossiness(read, glossy, textures, specular=specular)
+        metallic, roughness, roughness_map = _get_metal(read.shading)
+    else:
+        plain = material.pbr_metallic_roughness
+        metallic, roughness = _clip(plain.metallic_factor), _clip(plain.roughness_factor)
+        roughness_map = maps.pop("roughness_map", None)
+    normal, occlusion = material.normal_texture, material.occlusion_texture
+    transmission = material.extensions.transmission
+    others: dict[str, Any] = {**maps, **read_layers(document, textures, material)}
+    shading = Shading(
+        metallic=metallic,
+        roughness=roughness,
+        roughness_map=roughness_map,
+        normal_scale=normal.scale if normal else MATTE.normal_scale,
+        occlusion_strength=_clip(occlusion.strength) if occlusion else MATTE.occlusion_strength,
+        transmission=_clip(transmission.transmission_factor) if transmission else 0.0,
+        transmission_color=_compute_attenuation(textures, material.extensions.volume),
+        **others,
+    )
+    return replace(read, shading=shading)
+
+
+def _get_metal(shading: Shading) -> tuple[float, float, int | None]:
+    return shading.metallic, shading.roughness, shading.roughness_map
+
+
+def _list_maps(material: schema.GltfMaterial) -> dict[str, schema.TextureInfo]:
+    """The maps that the material shows, by the fields of `Shading`; specular colours go by the name of roughness."""
+    glossy, transmission = material.extensions.specular_glossiness, material.extensions.transmission
+    plain = material.pbr_metallic_roughness.metallic_roughness_texture
+    clear = transmission is not None and transmission.transmission_factor > 0
+    wanted: dict[str, schema.TextureInfo | None] = {
+        "emission_map": material.emissive_texture if any(material.emissive_factor) else None,
+        "roughness_map": plain if glossy is None else glossy.specular_glossiness_texture,
+        "normal_map": material.normal_texture,
+        "occlusion_map": material.occlusion_texture,
+        "transmission_map": transmission.transmission_texture if clear and transmission else None,
+    }
+    return {name: info for name, info in wanted.items() if info is not None}
+
+
+def _read_maps(document: Document, textures: TextureTable, material: schema.GltfMaterial) -> dict[str, int]:
+    source = find_uv_source(material)
+    maps = {}
+    for name, info in _list_maps(material).items():
+        if source is not None and _get_uv_mapping(info) != _get_uv_mapping(source):
+            what = name.removesuffix("_map")
+            document.log.warn(
+                f"Material {material.name!r}: its {what} picture has texture coordinates of its own and is left out."
+            )
+            continue
+        slot = textures.slot(info.index)
+        if slot is not None:
+            maps[name] = slot
+    return maps
+
+
+def _get_uv_mapping(info: schema.TextureInfo) -> tuple[int, schema.TextureTransform]:
+    transform = info.extensions.transform or schema.TextureTransform()
+    uv_set = info.tex_coord if transform.tex_coord is None else transform.tex_coord
+    return uv_set, schema.TextureTransform(offset=transform.offset, rotation=transform.rotation, scale=transform.scale)
+
+
+def _compute_attenuation(textures: TextureTable, volume: schema.Volume | None) -> Vec3:
+    """What is left of white behind a body of glass (KHR_materials_volume), where it is as thick as on average."""
+    if volume is None or volume.thickness_factor <= 0.0 or volume.attenuation_distance <= 0.0:
+        return (1.0, 1.0, 1.0)
+    depth = volume.thickness_factor / volume.attenuation_distance
+    if volume.thickness_texture is not None:
+        depth *= textures.compute_mean(volume.thickness_texture.index)[1]
+    red, green, blue = (_clip(value) ** depth for value in volume.attenuation_color)
+    return red, green, blue
+
+
+def _clip(value: float) -> float:
+    return min(max(value, 0.0), 1.0)
 
 
 def bake_uvs(
@@ -105,89 +211,7 @@ def _choose_alpha_mode(document: Document, material: schema.GltfMaterial) -> Alp
     return modes.get(material.alpha_mode, AlphaMode.OPAQUE)
 
 
-def _is_glass(document: Document, material: schema.GltfMaterial) -> bool:
-    transmission = material.extensions.transmission
-    if transmission is None or transmission.transmission_factor <= 0:
-        return False
-    if transmission.transmission_texture is not None:
-        document.log.warn(f"Material {material.name!r}: its transmission picture is left out; shown opaque.")
-        return False
-    return True
-
-
 def _compute_glass_cover(material: schema.GltfMaterial) -> float:
     transmission = material.extensions.transmission
     factor = min(transmission.transmission_factor, 1.0) if transmission else 0.0
     return 1.0 - (1.0 - GLASS_COVER) * factor
-
-
-WRAPS = {10497: Wrap.REPEAT, 33071: Wrap.CLAMP, 33648: Wrap.MIRROR}
-NEAREST = 9728
-
-
-class TextureTable:
-    """Textures in the order in which materials first ask for them."""
-
-    def __init__(self, document: Document) -> None:
-        self._document = document
-        self._decoder = ImageDecoder(document.limits)
-        self._images: dict[int, NDArray[np.uint8] | None] = {}
-        self._slots: dict[tuple[int, Wrap, Wrap, bool], int] = {}
-        self.textures: list[Texture] = []
-
-    def slot(self, index: int) -> int | None:
-        """Where glTF texture `index` is in `textures`; None where it cannot be shown."""
-        document = self._document
-        texture = document.item(document.gltf.textures, index, "texture")
-        image = _choose_image(texture)
-        if image is None:
-            document.log.warn(f"Texture {index} has no image that we know how to read; the plain colour is shown.")
-            return None
-        sampler = schema.Sampler()
-        if texture.sampler is not None:
-            sampler = document.item(document.gltf.samplers, texture.sampler, "sampler")
-        key = (image, *_get_wraps(sampler), sampler.mag_filter == NEAREST)
-        if key not in self._slots:
-            pixels = self._get_pixels(image)
-            if pixels is None:
-                return None
-            self._slots[key] = len(self.textures)
-            self.textures.append(Texture(pixels=pixels, wrap_u=key[1], wrap_v=key[2], nearest=key[3]))
-        return self._slots[key]
-
-    def _get_pixels(self, index: int) -> NDArray[np.uint8] | None:
-        if index not in self._images:
-            self._images[index] = self._decode(index)
-        return self._images[index]
-
-    def _decode(self, index: int) -> NDArray[np.uint8] | None:
-        document = self._document
-        image = document.item(document.gltf.images, index, "image")
-        name = image.name or (image.uri or "")[:80] or f"image {index}"
-        try:
-            return self._decoder.decode(
-                self._read_content(image, index), source=f"{document.source}: image {index} ({name})"
-            )
-        except (MissingFile, UnreadableImage) as error:
-            document.log.warn(f"{error} The plain colour is shown instead.")
-            return None
-
-    def _read_content(self, image: schema.GltfImage, index: int) -> bytes | memoryview:
-        if image.buffer_view is not None:
-            return self._document.view(image.buffer_view)
-        if image.uri is not None:
-            return self._document.folder.read(image.uri)
-        raise self._document.error(f"image {index} has neither a uri nor a bufferView; export the file again.")
-
-
-def _choose_image(texture: schema.GltfTexture) -> int | None:
-    """The image to show: a compressed one where the texture offers it, as it is the intended one."""
-    offers = texture.extensions
-    for offer in (offers.basisu, offers.google_basis, offers.webp, offers.avif):
-        if offer is not None and offer.source is not None:
-            return offer.source
-    return texture.source
-
-
-def _get_wraps(sampler: schema.Sampler) -> tuple[Wrap, Wrap]:
-    return WRAPS.get(sampler.wrap_s, Wrap.REPEAT), WRAPS.get(sampler.wrap_t, Wrap.REPEAT)

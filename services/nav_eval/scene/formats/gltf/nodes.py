@@ -1,5 +1,6 @@
 """The scene graph, flattened: which node stands where in the world, and the lamps on nodes (KHR_lights_punctual)."""
 
+import math
 import re
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from nav_eval.scene.formats import geometry
 from nav_eval.scene.formats.gltf.document import Document, read_floats
 from nav_eval.scene.formats.gltf.schema import Instancing, Node, PunctualLight
 from nav_eval.scene.formats.scene_folder import check_limit
-from nav_eval.scene.model import Light
+from nav_eval.scene.model import MOST_LAMPS, Light
 from nav_eval.scene.semantics import to_vector
 
 DOOR_NAME = re.compile(r"IfcDoor(?![a-z])")  # IfcDoor, IfcDoor:…, IfcDoorStandardCase; not IfcDoorframe
@@ -84,7 +85,8 @@ def compute_instance_matrices(document: Document, placed: PlacedNode) -> NDArray
     instancing = document.gltf.nodes[placed.node].extensions.instancing
     if instancing is None:
         return placed.matrix[None]
-    return np.asarray(placed.matrix @ _read_instance_matrices(document, instancing, placed.node))
+    with np.errstate(over="ignore", invalid="ignore"):  # broken instances are found by their triangles
+        return np.asarray(placed.matrix @ _read_instance_matrices(document, instancing, placed.node))
 
 
 def _find_roots(document: Document) -> list[int]:
@@ -129,7 +131,7 @@ def _read_instance_matrices(document: Document, instancing: Instancing, node: in
     )
 
 
-LIGHT_KINDS = {"directional": "sun", "point": "point", "spot": "point"}
+LIGHT_KINDS = {"directional": "sun", "point": "point", "spot": "spot"}
 
 
 def read_lights(document: Document, placed: Iterable[PlacedNode]) -> tuple[Light, ...]:
@@ -141,14 +143,14 @@ def read_lights(document: Document, placed: Iterable[PlacedNode]) -> tuple[Light
         reference = document.gltf.nodes[node.node].extensions.light
         if reference is not None and node.visible:
             lights.append(_make_light(document, document.item(known, reference.light, "light"), node))
+    if len(lights) > MOST_LAMPS:
+        document.log.warn(f"The file holds {len(lights)} lamps; only the {MOST_LAMPS} brightest are shown.")
     return tuple(lights)
 
 
 def _make_light(document: Document, light: PunctualLight, node: PlacedNode) -> Light:
     if light.type not in LIGHT_KINDS:
         raise document.error(f"a light has the unknown type {light.type!r}; export the file again.")
-    if light.type == "spot":
-        document.log.warn("Spot lights are shown as point lights.")
     direction = geometry.normalize(-node.matrix[None, :3, 2])[0]
     return Light(
         kind=LIGHT_KINDS[light.type],
@@ -156,5 +158,7 @@ def _make_light(document: Document, light: PunctualLight, node: PlacedNode) -> L
         intensity=light.intensity,
         position=to_vector(node.matrix[:3, 3]),
         direction=to_vector(direction),
-        **({} if light.range is None else {"range": light.range}),
+        range=math.inf if light.range is None else light.range,
+        inner_cone=light.spot.inner_cone_angle,
+        outer_cone=light.spot.outer_cone_angle,
     )

@@ -301,9 +301,11 @@ def apply_skin(document: Document, mesh: PrimitiveMesh, joints: NDArray[np.float
             positions += weights * (_rotate(matrices, mesh.positions) + matrices[:, :3, 3])
             if mesh.normals is not None:
                 normals += weights * _rotate(matrices, mesh.normals)
+    with np.errstate(over="ignore"):
+        posed = positions.astype(np.float32)  # triangles beyond every number are left out later
     return replace(
         mesh,
-        positions=positions.astype(np.float32),
+        positions=posed,
         normals=None if mesh.normals is None else geometry.normalize(normals),
     )
 

@@ -9,7 +9,7 @@ from nav_eval.scene.formats import geometry
 from nav_eval.scene.formats.geometry import MeshPart, PartList
 from nav_eval.scene.formats.gltf import primitives, schema
 from nav_eval.scene.formats.gltf.document import Document, check_extensions, open_document
-from nav_eval.scene.formats.gltf.materials import TextureTable, bake_uvs, convert_material, find_base_color
+from nav_eval.scene.formats.gltf.materials import bake_uvs, find_uv_source, is_photograph, read_material
 from nav_eval.scene.formats.gltf.nodes import (
     PlacedNode,
     compute_instance_matrices,
@@ -18,8 +18,12 @@ from nav_eval.scene.formats.gltf.nodes import (
     read_lights,
 )
 from nav_eval.scene.formats.gltf.primitives import PrimitiveMesh, add_normals, read_primitive
+from nav_eval.scene.formats.gltf.textures import TextureTable
 from nav_eval.scene.formats.scene_folder import SceneFolder
-from nav_eval.scene.model import Material, ReadLog, Scene
+from nav_eval.scene.model import Material, ReadLog, Scene, drop_light
+
+SCAN_TRIANGLES = 20_000
+"""From which on a file without normals may be a scan."""
 
 
 def read_gltf(content: bytes, *, folder: SceneFolder, log: ReadLog) -> Scene:
@@ -39,6 +43,7 @@ class _Reader:
         self._textures = TextureTable(document)
         self._materials: list[Material] = []
         self._material_slots: dict[int | None, int] = {}
+        self._has_normals = False
         self._meshes: dict[tuple[int, tuple[float, ...]], list[tuple[PrimitiveMesh, MeshPart]]] = {}
 
     def read(self) -> Scene:
@@ -48,7 +53,18 @@ class _Reader:
                 self._place_mesh(node, mesh)
         self._tell_hidden()
         lights = read_lights(self._document, self._placed.values())
-        return self._parts.join(materials=self._materials, textures=self._textures.textures, lights=lights)
+        scene = self._parts.join(materials=self._materials, textures=self._textures.textures, lights=lights)
+        return self._drop_light_of_scans(scene)
+
+    def _drop_light_of_scans(self, scene: Scene) -> Scene:
+        """What has no normals, no lamps and nothing but colours, but very many triangles, was photographed."""
+        is_plain = all(is_photograph(self._get_gltf_material(index)) for index in self._material_slots)
+        if self._has_normals or scene.lights or not is_plain or len(scene.triangles) < SCAN_TRIANGLES:
+            return scene
+        if all(material.unlit for material in scene.materials):
+            return scene
+        self._document.log.note("Taken for a scan (no normals, all colours in pictures): shown without lights.")
+        return drop_light(scene)
 
     def _tell_hidden(self) -> None:
         nodes = self._document.gltf.nodes
@@ -74,7 +90,7 @@ class _Reader:
             )
         for matrix in matrices:
             for _, part in drawn:
-                self._parts.add(_move_part(part, matrix, object_id=node.object_id))
+                self._parts.place(part, matrix, object_id=node.object_id)
 
     def _add_skinned(self, local: PrimitiveMesh, part: MeshPart, joints: NDArray[np.float64], node: PlacedNode) -> None:
         self._parts.reserve(vertices=len(part.positions), triangles=len(part.triangles))
@@ -105,11 +121,10 @@ class _Reader:
         mesh = read_primitive(document, primitive, where=where)
         if mesh is None:
             return None
+        self._has_normals |= mesh.normals is not None
         mesh = add_normals(primitives.apply_morph(document, mesh, primitive, weights=weights, where=where))
         assert mesh.normals is not None
-        uvs = bake_uvs(
-            document, mesh, find_base_color(self._get_gltf_material(primitive.material)).texture, where=where
-        )
+        uvs = bake_uvs(document, mesh, find_uv_source(self._get_gltf_material(primitive.material)), where=where)
         part = MeshPart(
             positions=mesh.positions,
             normals=mesh.normals,
@@ -128,21 +143,9 @@ class _Reader:
     def _get_material_slot(self, index: int | None) -> int:
         if index not in self._material_slots:
             material = self._get_gltf_material(index)
-            info = find_base_color(material).texture
-            texture = None if info is None else self._textures.slot(info.index)
             self._material_slots[index] = len(self._materials)
-            self._materials.append(convert_material(self._document, material, texture=texture))
+            self._materials.append(read_material(self._document, self._textures, material))
         return self._material_slots[index]
-
-
-def _move_part(part: MeshPart, matrix: NDArray[np.float64], *, object_id: int) -> MeshPart:
-    return replace(
-        part,
-        positions=geometry.transform_points(part.positions, matrix),
-        normals=geometry.transform_normals(part.normals, matrix),
-        triangles=part.triangles[:, ::-1] if geometry.is_mirroring(matrix) else part.triangles,
-        object_id=object_id,
-    )
 
 
 def _to_bytes(colors: NDArray[np.float32] | None, vertices: int) -> NDArray[np.uint8]:

@@ -5,6 +5,7 @@ the readers only have to check what a schema cannot say (ranges of indices, size
 Unknown fields and unknown extensions are skipped here; `document.py` decides what that means.
 """
 
+import math
 from typing import Annotated, Any, TypeAlias
 
 import msgspec
@@ -175,6 +176,17 @@ class TextureInfo(GltfObject, frozen=True):
 class MetallicRoughness(GltfObject, frozen=True):
     base_color_factor: Vec4 = (1.0, 1.0, 1.0, 1.0)
     base_color_texture: TextureInfo | None = None
+    metallic_factor: float = 1.0
+    roughness_factor: float = 1.0
+    metallic_roughness_texture: TextureInfo | None = None
+
+
+class NormalTextureInfo(TextureInfo, frozen=True):
+    scale: float = 1.0
+
+
+class OcclusionTextureInfo(TextureInfo, frozen=True):
+    strength: float = 1.0
 
 
 class SpecularGlossiness(GltfObject, frozen=True):
@@ -182,6 +194,9 @@ class SpecularGlossiness(GltfObject, frozen=True):
 
     diffuse_factor: Vec4 = (1.0, 1.0, 1.0, 1.0)
     diffuse_texture: TextureInfo | None = None
+    specular_factor: Vec3 | None = None
+    glossiness_factor: float = 1.0
+    specular_glossiness_texture: TextureInfo | None = None
 
 
 class EmissiveStrength(GltfObject, frozen=True):
@@ -191,6 +206,49 @@ class EmissiveStrength(GltfObject, frozen=True):
 class Transmission(GltfObject, frozen=True):
     transmission_factor: float = 0.0
     transmission_texture: TextureInfo | None = None
+
+
+class Volume(GltfObject, frozen=True):
+    """KHR_materials_volume."""
+
+    thickness_factor: float = 0.0
+    thickness_texture: TextureInfo | None = None
+    attenuation_distance: float = math.inf
+    attenuation_color: Vec3 = (1.0, 1.0, 1.0)
+
+
+class RefractiveIndex(GltfObject, frozen=True):
+    """KHR_materials_ior."""
+
+    ior: float = 1.5
+
+
+class Specular(GltfObject, frozen=True):
+    """KHR_materials_specular."""
+
+    specular_factor: float = 1.0
+    specular_texture: TextureInfo | None = None
+    specular_color_factor: Vec3 = (1.0, 1.0, 1.0)
+    specular_color_texture: TextureInfo | None = None
+
+
+class Clearcoat(GltfObject, frozen=True):
+    """KHR_materials_clearcoat."""
+
+    clearcoat_factor: float = 0.0
+    clearcoat_texture: TextureInfo | None = None
+    clearcoat_roughness_factor: float = 0.0
+    clearcoat_roughness_texture: TextureInfo | None = None
+    clearcoat_normal_texture: NormalTextureInfo | None = None
+
+
+class Sheen(GltfObject, frozen=True):
+    """KHR_materials_sheen."""
+
+    sheen_color_factor: Vec3 = (0.0, 0.0, 0.0)
+    sheen_color_texture: TextureInfo | None = None
+    sheen_roughness_factor: float = 0.0
+    sheen_roughness_texture: TextureInfo | None = None
 
 
 class Unlit(GltfObject, frozen=True):
@@ -204,6 +262,11 @@ class MaterialExtensions(GltfObject, frozen=True):
     )
     emissive_strength: EmissiveStrength | None = msgspec.field(default=None, name="KHR_materials_emissive_strength")
     transmission: Transmission | None = msgspec.field(default=None, name="KHR_materials_transmission")
+    volume: Volume | None = msgspec.field(default=None, name="KHR_materials_volume")
+    index: RefractiveIndex | None = msgspec.field(default=None, name="KHR_materials_ior")
+    specular: Specular | None = msgspec.field(default=None, name="KHR_materials_specular")
+    clearcoat: Clearcoat | None = msgspec.field(default=None, name="KHR_materials_clearcoat")
+    sheen: Sheen | None = msgspec.field(default=None, name="KHR_materials_sheen")
 
 
 class GltfMaterial(GltfObject, frozen=True):
@@ -211,6 +274,8 @@ class GltfMaterial(GltfObject, frozen=True):
     pbr_metallic_roughness: MetallicRoughness = MetallicRoughness()
     emissive_factor: Vec3 = (0.0, 0.0, 0.0)
     emissive_texture: TextureInfo | None = None
+    normal_texture: NormalTextureInfo | None = None
+    occlusion_texture: OcclusionTextureInfo | None = None
     alpha_mode: str = "OPAQUE"
     alpha_cutoff: float = 0.5
     double_sided: bool = False
@@ -247,8 +312,14 @@ class GltfImage(GltfObject, frozen=True):
     name: str = ""
 
 
+class SpotCone(GltfObject, frozen=True):
+    inner_cone_angle: float = 0.0
+    outer_cone_angle: float = math.pi / 4
+
+
 class PunctualLight(GltfObject, frozen=True):
     type: str
+    spot: SpotCone = SpotCone()
     color: Vec3 = (1.0, 1.0, 1.0)
     intensity: float = 1.0
     range: float | None = None

@@ -59,7 +59,7 @@ class GreedyGeodesicFollowerImpl:
             GreedyFollowerCodes.LEFT: turn_left,
             GreedyFollowerCodes.RIGHT: turn_right,
         }
-        self._goal_dist, self._step, self._turn = goal_dist, forward_amount, turn_amount
+        self._goal_dist, self._step, self._most_turns = goal_dist, forward_amount, count_turns(turn_amount)
         self._fix_thrashing, self._threshold = fix_thrashing, thrashing_threshold
         self._path = ShortestPath()
         self._taken: list[GreedyFollowerCodes] = []
@@ -112,8 +112,9 @@ class GreedyGeodesicFollowerImpl:
             return [GreedyFollowerCodes.STOP]
         best, plan = -COLLISION_COST, []
         sides = {side: _make_node(node.place, node.turn) for side in _TURNS}
-        turns, angle = 0, 0.0
-        while angle < math.pi and best <= GOOD_ENOUGH:
+        for turns in range(self._most_turns + 1):
+            if best > GOOD_ENOUGH:
+                break
             for side, copy in sides.items():
                 gain = self._rate(copy, distance, turns)
                 if gain > best:
@@ -122,7 +123,6 @@ class GreedyGeodesicFollowerImpl:
                     break
             for side, copy in sides.items():
                 self._moves[side](copy)
-            turns, angle = turns + 1, angle + self._turn
         return plan
 
     def _rate(self, node: SceneNode, before: float, turns: int) -> float:
@@ -138,6 +138,15 @@ class GreedyGeodesicFollowerImpl:
         if len(last) < self._threshold or any(action not in _TURNS for action in last):
             return False
         return all(first is not second for first, second in pairwise(last))
+
+
+def count_turns(angle: float) -> int:
+    """How many turns (radians) stay below half a circle, added up in single precision as Habitat does: 12 of 15°."""
+    step, half_circle = np.float32(angle), np.float32(math.pi)
+    turns, turned = 0, step
+    while 0 < turned < half_circle:
+        turns, turned = turns + 1, np.float32(turned + step)
+    return turns
 
 
 def _make_node(place: Any, turn: Numbers) -> SceneNode:

@@ -1,0 +1,83 @@
+"""Renderers that the simulators of a process share.
+
+Where one process plays several episodes, each in a thread, one renderer draws for all of them: textures are in memory
+once, and what one episode has seen spares the others a first look. Drawing side by side would gain nothing, as OpenGL
+calls hold Python's lock. So there is one device per process, one lock around it, and a renderer per scene,
+which lives as long as somebody uses it.
+"""
+
+import threading
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from nav_eval.config.schema.benchmark import RenderingConfig
+from nav_eval.scene.model import Scene
+from nav_eval.simulator.rendering import Device, PreparedScene, Renderer
+
+
+@dataclass(slots=True, eq=False)
+class _Shared:
+    """A renderer, and how many simulators draw with it."""
+
+    renderer: Renderer
+    users: int = 0
+
+
+class RendererPool:
+    """Hold `lock` while you draw."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self._devices: dict[int | str, Device] = {}
+        self._renderers: dict[Hashable, _Shared] = {}
+
+    def __len__(self) -> int:
+        return len(self._renderers)
+
+    def take(self, scene: Scene | PreparedScene, settings: RenderingConfig) -> Renderer:
+        """A renderer of this scene; give it back when it is not needed any more."""
+        with self.lock:
+            key = _make_key(scene, settings)
+            if key not in self._renderers:
+                self._renderers[key] = _Shared(self._open(scene, settings))
+            self._renderers[key].users += 1
+            return self._renderers[key].renderer
+
+    def give_back(self, renderer: Renderer) -> None:
+        """The last user's return is the renderer's end."""
+        with self.lock:
+            key, shared = next(item for item in self._renderers.items() if item[1].renderer is renderer)
+            shared.users -= 1
+            if not shared.users:
+                del self._renderers[key]
+                renderer.release()
+
+    def _open(self, scene: Scene | PreparedScene, settings: RenderingConfig) -> Renderer:
+        if settings.gpu not in self._devices:
+            self._devices[settings.gpu] = _open_device(settings.gpu)
+        device = self._devices[settings.gpu]
+        return Renderer(scene, device=device, trilinear=_choose_filter(settings), culling=settings.culling)
+
+
+RENDERERS = RendererPool()
+"""Of this process."""
+
+
+def _make_key(scene: Scene | PreparedScene, settings: RenderingConfig) -> Hashable:
+    """Equal keys, equal pictures; a scene that was made for one episode is nobody else's."""
+    look = scene.digest if isinstance(scene, PreparedScene) else id(scene)
+    return look, settings.gpu, _choose_filter(settings), settings.culling
+
+
+def _choose_filter(settings: RenderingConfig) -> bool | None:
+    """Whether mipmaps are blended; None leaves it to the device."""
+    if settings.filter == "auto":
+        return False if settings.render_quality == "low" else None
+    return settings.filter == "trilinear"
+
+
+def _open_device(gpu: int | str) -> Device:
+    """The device that the configuration names; never silently another one."""
+    if gpu == "cpu":
+        return Device.open_software()
+    return Device.open(gpu if isinstance(gpu, int) else None)

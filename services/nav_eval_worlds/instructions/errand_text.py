@@ -1,0 +1,185 @@
+"""Errands in words (generator 2), in English and Chinese: what to find, what to bring where, in which order.
+
+`{x}` is what to find or take, `{y}` where to bring it, `{it}` the pronoun; the other keys tie errands together.
+"""
+
+import re
+from collections.abc import Sequence
+
+from nav_eval.config.schema.generation import Language
+from nav_eval_worlds.instructions.chinese_words import name_reference
+from nav_eval_worlds.instructions.descriptions import Describer, Reference
+from nav_eval_worlds.instructions.grammar import Grammar, PhrasePicker
+from nav_eval_worlds.instructions.templates import Errand
+from nav_eval_worlds.instructions.words import get_pronoun, to_sentence
+from nav_eval_worlds.randomness import RandomStream, Split
+
+ERRANDS: dict[Language, dict[Split, Grammar]] = {
+    "en": {
+        "seen": {
+            "find": (
+                "(find|look for) {x}",
+                "(go|walk) (over |)to {x}",
+                "go (and find|and look for|find) {x}",
+                "(walk|go) until you (reach|find) {x}",
+                "go see {x}",
+                "stop by {x}",
+            ),
+            "bring": (
+                "take {x} (and bring {it} |)to {y}",
+                "pick up {x} and (carry|bring|take) {it} to {y}",
+                "get {x} and put {it} on {y}",
+                "find {x} and (take|bring) {it} to {y}",
+                "bring {x} to {y}",
+                "put {x} on {y}",
+                "go get {x}, then (put|place) {it} on {y}",
+                "move {x} (over |)to {y}",
+            ),
+            "first": (
+                "",
+                "",
+                "first,",
+                "to begin,",
+                "please",
+                "I would like you to",
+                "could you please",
+                "start with this:",
+            ),
+            "only": ("", "please", "I would like you to", "could you please"),
+            "next": ("then", "after that,", "next,", "and then", "once that is done,", "when you have done that,"),
+            "last": ("finally,", "then", "and finally", "at the end,", "last,"),
+        },
+        "unseen": {
+            "find": (
+                "(locate|search for|seek out) {x}",
+                "(head|make your way|proceed) to {x}",
+                "pay a visit to {x}",
+                "get yourself to {x}",
+                "track down {x}",
+                "check on {x}",
+            ),
+            "bring": (
+                "fetch {x} and (deliver|move) {it} to {y}",
+                "collect {x} and (leave|drop) {it} on {y}",
+                "retrieve {x} and (set {it} down|lay {it}) on {y}",
+                "grab {x} and move {it} to {y}",
+                "transfer {x} to {y}",
+                "deliver {x} to {y}",
+                "relocate {x} to {y}",
+                "get hold of {x} and leave {it} on {y}",
+            ),
+            "first": (
+                "",
+                "",
+                "for a start,",
+                "here is your task:",
+                "kindly",
+                "there is something to do:",
+                "would you",
+                "your job:",
+            ),
+            "only": ("", "here is your task:", "kindly", "would you"),
+            "next": (
+                "following that,",
+                "as soon as that is done,",
+                "next up,",
+                "with that out of the way,",
+                "afterwards",
+            ),
+            "last": ("to finish,", "last of all,", "as your last job,", "in the end,"),
+        },
+    },
+    "zh": {
+        "seen": {
+            "find": ("找到{x}", "走到{x}(旁边|那里)", "去找{x}"),
+            "bring": (
+                "把{x}(拿到|带到|放到){y}(那里|上)",
+                "拿起{x}，(放到{y}上|带到{y}那里)",
+                "找到{x}，把{it}拿到{y}那里",
+            ),
+            "first": ("", "请", "首先", "请你"),
+            "only": ("", "请", "请你"),
+            "next": ("然后", "接着", "之后"),
+            "last": ("最后", "然后"),
+        },
+        "unseen": {
+            "find": ("前往{x}(边上|跟前)", "寻找{x}", "来到{x}跟前"),
+            "bring": ("取{x}，(送至{y}|搁在{y}上)", "将{x}(移到|搬到|送到){y}(上|边上)", "取来{x}并放在{y}上"),
+            "first": ("", "你的任务：", "先", "劳驾"),
+            "only": ("", "你的任务：", "劳驾"),
+            "next": ("随后", "完成后", "紧接着"),
+            "last": ("末了", "最终"),
+        },
+    },
+}
+QUESTIONS = ("could you please", "would you")
+
+
+def write_errands(
+    errands: Sequence[Errand], draw: RandomStream, *, language: Language, describer: Describer
+) -> str | None:
+    """All errands as one text; None where a thing has no name in the language."""
+    words = PhrasePicker(ERRANDS[language][draw.split], draw.fork("errands"))
+    said: list[str] = []
+    for number, errand in enumerate(errands):
+        names = _name_parts(errand, language, describer)
+        if names is None:
+            return None
+        phrase = words.pick("find" if errand.to is None else "bring", frozenset(names))
+        place = (
+            "only"
+            if len(errands) == 1
+            else "first"
+            if number == 0
+            else "last"
+            if number == len(errands) - 1
+            else "next"
+        )
+        lead = words.pick(place)
+        if phrase is None or lead is None:
+            return None
+        text = phrase.text
+        for key, name in names.items():
+            text = text.replace("{" + key + "}", name)
+        said.append(f"{lead.text} {text}".strip() if language == "en" else f"{lead.text}{text}")
+    return "。".join(said) + "。" if language == "zh" else _join_english(said, draw.fork("joined"))
+
+
+def _name_place(number: int, count: int) -> str:
+    """Where an errand stands among the others."""
+    if count == 1:
+        return "only"
+    return "first" if number == 0 else "last" if number == count - 1 else "next"
+
+
+def _name_parts(errand: Errand, language: Language, describer: Describer) -> dict[str, str] | None:
+    names: dict[str, str] = {}
+    for key, reference in (("x", errand.thing), ("y", errand.to)):
+        if reference is not None:
+            name = (
+                re.sub(r"\btv\b", "TV", reference.text) if language == "en" else _name_in_chinese(reference, describer)
+            )
+            if name is None:
+                return None
+            names[key] = name
+    names["it"] = get_pronoun(errand.thing.description.noun) if language == "en" else "它"
+    return names
+
+
+def _name_in_chinese(reference: Reference, describer: Describer) -> str | None:
+    room = reference.description.room
+    return name_reference(reference, rooms=0 if room is None else describer.rooms_of[room.kind])
+
+
+def _join_english(said: Sequence[str], draw: RandomStream) -> str:
+    """A sentence each, or two in one."""
+    sentences: list[str] = []
+    for number, text in enumerate(said):
+        is_question = bool(sentences) and sentences[-1].lower().startswith(QUESTIONS)
+        if sentences and not is_question and number % 2 and draw.chance(0.5):
+            sentences[-1] = (
+                f"{sentences[-1]}, {text}" if text.startswith(("then", "and")) else f"{sentences[-1]}; {text}"
+            )
+        else:
+            sentences.append(text)
+    return " ".join(to_sentence(f"{text}?" if text.startswith(QUESTIONS) else text) for text in sentences)

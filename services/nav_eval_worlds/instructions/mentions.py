@@ -1,0 +1,76 @@
+"""What the words of an episode speak of: things that must keep their look, whatever else is varied.
+
+"The red cushion" means one while all cushions stay as they are, and "the bedroom with the light pink walls" while no
+other wall is repainted. So everything counts that could be called by a word of the text.
+"""
+
+import re
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+
+from nav_eval.dataset.episode import Episode
+from nav_eval.scene.model import Semantics
+from nav_eval_worlds.instructions.words import can_be_called, get_noun, to_plural
+
+#: parts of the building: "wall lamp" and "floor mat" do not speak of the wall and the floor
+_SHELL = re.compile(r"\b(wall|floor|ceiling)s?\b(?! (?:lamp|cabinet|mat|clock|mirror|light|plan))")
+_SHELL_NAMES = ("wall", "floor", "ceiling")
+
+
+def find_mentioned(semantics: Semantics, episode: Episode) -> frozenset[int]:
+    """Ids of everything that the episode's words mention, or that may be taken for it."""
+    text = " ".join(_list_texts(episode)).lower()
+    called = _list_called(semantics)
+    said = [name for name in set(_SHELL.findall(text)) if name in called]
+    said += [noun for noun in called if noun not in _SHELL_NAMES and _is_said(text, noun)]
+    seen = (number for number in episode.private.info.get("evidence", ()) if isinstance(number, int))
+    return frozenset(seen).union(*(called[name] for name in said))
+
+
+_CALLED: OrderedDict[int, tuple[Semantics, dict[str, frozenset[int]]]] = OrderedDict()
+_KEPT = 8  #: scenes whose names are remembered: every episode asks for them
+
+
+def _list_called(semantics: Semantics) -> dict[str, frozenset[int]]:
+    """Every name that something in a scene has, and what may be called by it."""
+    if id(semantics) not in _CALLED:
+        _CALLED[id(semantics)] = (semantics, _find_called(semantics))
+        while len(_CALLED) > _KEPT:
+            _CALLED.popitem(last=False)
+    return _CALLED[id(semantics)][1]
+
+
+def _find_called(semantics: Semantics) -> dict[str, frozenset[int]]:
+    shell = {name: [t.object_id for t in semantics.objects if t.category == name] for name in _SHELL_NAMES}
+    others = [thing for thing in semantics.objects if thing.category not in _SHELL_NAMES]
+    nouns = {noun for thing in semantics.objects for noun in (thing.category, get_noun(thing)) if noun}
+    called = {noun: [t.object_id for t in others if can_be_called(noun, t)] for noun in sorted(nouns)}
+    return {name: frozenset(numbers) for name, numbers in (called | shell).items()}
+
+
+def _is_said(text: str, noun: str) -> bool:
+    """Whether a text has the noun, as one or as several."""
+    plural = to_plural(noun)
+    if noun not in text and plural not in text:  # most are not: looking for whole words takes longer
+        return False
+    return re.search(rf"\b(?:{re.escape(noun)}|{re.escape(plural)})\b", text) is not None
+
+
+def _list_texts(episode: Episode) -> Iterator[str]:
+    """The instruction, and the English of what is said in another language."""
+    if episode.instruction is not None:
+        yield episode.instruction.text
+    info = episode.private.info
+    yield from (text for text in info.get("references", ()) if isinstance(text, str))
+    for statement in info.get("statements", ()):
+        yield from _list_nouns(statement)
+
+
+def _list_nouns(value: object) -> Iterator[str]:
+    """The nouns of a stored statement, however deep."""
+    if isinstance(value, Mapping):
+        for key, own in value.items():
+            if key in ("noun", "on", "beside", "above") and isinstance(own, str):
+                yield own
+            else:
+                yield from _list_nouns(own)

@@ -1,0 +1,80 @@
+"""Simulators of one process draw with one renderer per scene, and every one of them gets its own pictures."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nav_eval.config import BenchmarkConfig
+from nav_eval.config.schema.benchmark import RenderingConfig
+from nav_eval.evaluation.episodes import load_episodes
+from nav_eval.simulator import renderer_pool
+from nav_eval.simulator.base import Simulator, SimulatorSetup, open_simulator
+from nav_eval.simulator.renderer_pool import RendererPool
+
+ACTIONS = ["move_forward", "turn_left", "move_forward", "turn_right", "turn_right"]
+
+
+@pytest.fixture
+def pool(monkeypatch: pytest.MonkeyPatch) -> RendererPool:
+    monkeypatch.setattr(renderer_pool, "RENDERERS", RendererPool())  # other tests may have left theirs open
+    return renderer_pool.RENDERERS
+
+
+@pytest.fixture
+def open_another(
+    pool: RendererPool, room_benchmark: Callable[..., BenchmarkConfig], tmp_path: Path
+) -> Iterator[Callable[[], Simulator]]:
+    benchmark = room_benchmark()
+    episode = next(iter(load_episodes(benchmark)))
+    with ExitStack() as stack:
+
+        def open_one() -> Simulator:
+            simulator = stack.enter_context(open_simulator(SimulatorSetup(benchmark=benchmark, cache=tmp_path)))
+            simulator.reset(episode)
+            return simulator
+
+        yield open_one
+
+
+def walk(simulator: Simulator) -> list[bytes]:
+    seen = [simulator.step(action) for action in ACTIONS * 3]
+    return [value.tobytes() for moment in seen for value in moment.values() if isinstance(value, np.ndarray)]
+
+
+def test_episodes_in_threads_share_a_renderer_and_see_what_one_alone_sees(
+    pool: RendererPool, open_another: Callable[[], Simulator]
+) -> None:
+    alone = walk(open_another())
+    players = [open_another() for _ in range(4)]
+    with ThreadPoolExecutor(len(players)) as threads:
+        assert all(seen == alone for seen in threads.map(walk, players))
+    assert len(pool) == 1
+
+
+def test_a_renderer_lives_until_its_last_simulator_is_closed(
+    pool: RendererPool, open_another: Callable[[], Simulator]
+) -> None:
+    first, second = open_another(), open_another()
+    first.close()
+    assert walk(second)
+    assert len(pool) == 1
+    second.close()
+    assert len(pool) == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "trilinear"),
+    [
+        ({}, None),  # as the device likes it
+        ({"filter": "trilinear"}, True),
+        ({"filter": "bilinear"}, False),
+        ({"render_quality": "low"}, False),
+        ({"render_quality": "low", "filter": "trilinear"}, True),  # who names a filter gets it
+    ],
+)
+def test_the_filter_is_the_configured_one(settings: dict[str, str], trilinear: bool | None) -> None:
+    assert renderer_pool._choose_filter(RenderingConfig(**settings)) is trilinear
