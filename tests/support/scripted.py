@@ -48,6 +48,7 @@ class ScriptedPair(Pair):
     def __init__(self, work: ShardWork, script: Script) -> None:
         self.work = work
         self.end: AgentEnd | None = None  #: how the agent died, if it did
+        self.words = b"words\n"  #: what it prints before each message
         self.stopped = threading.Event()
         self._script = script
 
@@ -61,7 +62,7 @@ class ScriptedPair(Pair):
         return self.end
 
     def take_log(self) -> bytes:
-        return b"words\n"
+        return self.words
 
     def simulator_log(self) -> bytes:
         return b"secret/path/of/the/test/set"

@@ -23,6 +23,7 @@ from nav_eval_worker.runtime.base import Pair, ShardWork
 log = logging.getLogger(__name__)
 
 LONGEST_OUTPUT = 1 << 20
+LONGEST_LINE_BEGUN = 4 << 10
 
 _LOST_TOUCH = frozenset({Cause.AGENT_CRASH, Cause.AGENT_START_TIMEOUT, Cause.AGENT_TIMEOUT})
 """What a simulator says of an agent that is gone; the one who started the agent knows better why."""
@@ -90,6 +91,7 @@ class AgentSession:
         self.failure: EpisodeFailure | None = None
         """Why it ended, once `episodes` has; None if everything was played."""
         self._keeper = keeper
+        self._line_begun = b""  # no end of it has come yet
         self._inbox: Inbox[tuple[Message, bytes] | Exception] = Inbox()
 
     def episodes(self) -> Iterator[FinishedEpisode | None]:
@@ -128,7 +130,7 @@ class AgentSession:
         try:
             for message in self.pair.messages():
                 heard()
-                output = b"" if isinstance(message, Beat) else self.pair.take_log()
+                output = b"" if isinstance(message, Beat) else self._take_lines()
                 size = len(msgspec.json.encode(message)) + len(output)
                 if not self._inbox.put((message, output), size=size, while_waiting=heard):
                     return
@@ -136,6 +138,20 @@ class AgentSession:
             self._inbox.put(error, size=0)
         finally:
             self._inbox.close()
+
+    def _take_lines(self) -> bytes:
+        """What was printed since the last call; a line that has only begun waits for its end, so that none is torn."""
+        output = self._line_begun + self.pair.take_log()
+        end = output.rfind(b"\n") + 1
+        if len(output) - end > LONGEST_LINE_BEGUN:  # it is no line
+            end = len(output)
+        self._line_begun = output[end:]
+        return output[:end]
+
+    def take_last_output(self) -> bytes:
+        """What was printed since the last message, with a line that has no end."""
+        output, self._line_begun = self._line_begun + self.pair.take_log(), b""
+        return output
 
     def close(self) -> None:
         """Nobody listens any more: who waits to be heard waits no longer."""

@@ -151,9 +151,9 @@ def _handler(challenge: Challenge) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             self.wfile.write(b": hello\n\n")
             for number, (kind, data) in enumerate(challenge.events[begin:stop], begin):
-                self.wfile.write(f"id: {number}\nevent: {kind}\ndata: {json.dumps(data)}\n\n".encode())
-                if kind == "done":
+                if kind == "done":  # before it is told: who hears it asks for the submission at once
                     challenge.submissions[identity] |= data
+                self.wfile.write(f"id: {number}\nevent: {kind}\ndata: {json.dumps(data)}\n\n".encode())
             self.close_connection = True
 
         def get_competitions(self, *path: str) -> None:

@@ -66,6 +66,26 @@ def test_the_canary_is_cut_short_and_the_shard_is_not(stack: Stack, make_context
     assert canary.shorten_benchmark(long).evaluation.max_steps == canary.STEPS
 
 
+def test_a_line_is_not_torn_where_an_episode_ends(stack: Stack, make_context) -> None:
+    """A program may write a line and its end one after the other: the line goes where its end goes."""
+
+    def script(pair: ScriptedPair) -> Iterator[Message]:
+        yield READY
+        printed = (b"one\ntw", b"o\nthree", b"\n", b"x" * 5000)
+        for episode, words in zip(pair.work.episode_ids, printed, strict=True):
+            pair.words = words
+            yield played(episode)
+        pair.words = b""
+        yield Ended()
+
+    runtime = ScriptedRuntime(plays_all, script)
+    context, submission = make_context(runtime), stack.submit(stack.team("ada"))
+    while run_next_job(context):
+        pass
+    logs = [blob_keys.make_episode_log_key(submission, episode) for episode in runtime.pairs[1].work.episode_ids]
+    assert [stack.blobs.get(log) for log in logs] == [b"one\n", b"two\n", b"three\n", b"x" * 5000]
+
+
 def crashes_at(episode: str, cause: Cause = Cause.AGENT_OOM) -> "Iterator[Message]":
     def script(pair: ScriptedPair) -> Iterator[Message]:
         yield READY
