@@ -32,7 +32,7 @@ from nav_eval.config.yaml_reader import parse_value, read_yaml
 from nav_eval.config_model import KnownNames
 from nav_eval.errors import ConfigError
 
-#: What a benchmark says that no score depends on.
+#: What a benchmark says that no score depends on. A named filter of textures is not among it; `auto` is not even said.
 NOT_RULES: Mapping[str, Any] = {
     "name": True,
     "description": True,
@@ -41,7 +41,7 @@ NOT_RULES: Mapping[str, Any] = {
     "agent_service": True,
     "output": True,
     "evaluation": {"workers": True},
-    "simulator": {"rendering": {"gpu": True, "cache_mb": True, "culling": True, "filter": True}},
+    "simulator": {"rendering": {"gpu": True, "cache_mb": True, "culling": True}},
 }
 
 

@@ -143,6 +143,14 @@ def test_what_can_is_one(path: tuple[Any, ...]) -> None:
     assert compute_rules_digest(one) != compute_rules_digest(two)
 
 
+def test_a_filter_of_textures_is_a_rule_where_it_is_named() -> None:
+    def digest(**rendering: object) -> str:
+        return compute_rules_digest(BenchmarkConfig.model_validate(changed(("simulator", "rendering"), rendering)))
+
+    assert digest() == digest(filter="auto")
+    assert len({digest(), digest(filter="trilinear"), digest(filter="bilinear")}) == 3
+
+
 def test_the_canonical_form_means_the_same_again() -> None:
     config = BenchmarkConfig.model_validate(FULL)
     again = BenchmarkConfig.model_validate(yaml.safe_load(to_canonical_json(config)))
