@@ -128,6 +128,15 @@ def blame_reply(doing: str) -> Iterator[None]:
         ) from error
 
 
+@contextmanager
+def log_agent_errors(doing: str) -> Iterator[None]:
+    """What an agent does once its episode is over changes nothing: whatever goes wrong then goes to our log alone."""
+    try:
+        yield
+    except Exception as error:  # the edge of what an agent may do to us
+        log.warning("An agent could not be left while %s", doing, exc_info=error)
+
+
 def get_cause(error: NavEvalError) -> Cause:
     """A failure of an episode names its cause; whatever else stops one is ours."""
     return error.cause if isinstance(error, EpisodeFailure) else Cause.INFRASTRUCTURE

@@ -128,8 +128,9 @@ class HttpConnection:
 
     def _read(self) -> HttpReply:
         response = self._http.getresponse()
-        body = response.read(self._limit + 1)
-        if len(body) > self._limit:
+        announced = response.length or 0  # as it says itself: memory for so much is not asked for
+        body = b"" if announced > self._limit else response.read(self._limit + 1)
+        if max(announced, len(body)) > self._limit:
             self._http.close()
             raise ProtocolError(f"The reply is larger than {self._limit} bytes.")
         response.read()  # to the end of the message: the connection is used again
@@ -165,7 +166,7 @@ class HttpConnection:
         except (OSError, http.client.IncompleteRead) as error:
             self._http.close()
             raise ConnectionLost(f"The connection to the agent broke: {str(error) or repr(error):.200}") from None
-        except http.client.HTTPException as error:
+        except (http.client.HTTPException, ValueError, OverflowError) as error:  # the library trusts sizes of chunks
             self._http.close()
             raise ProtocolError(f"The agent does not speak HTTP: {error!r:.200}") from None
 

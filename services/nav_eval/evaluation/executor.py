@@ -19,7 +19,7 @@ import numpy as np
 from nav_eval.agents.addresses import connect
 from nav_eval.agents.baselines import BaselineContext, make_baseline
 from nav_eval.agents.client import MAX_REPLY_BYTES, AgentClient, ClientSettings, EpisodeSession
-from nav_eval.agents.failures import EpisodeFailure, blame_reply, get_cause
+from nav_eval.agents.failures import EpisodeFailure, blame_reply, get_cause, log_agent_errors
 from nav_eval.agents.local_client import LocalAgentClient
 from nav_eval.agents.messages import (
     Action,
@@ -88,7 +88,8 @@ class EpisodeExecutor:
             return refused
         dialogue = _Dialogue(play, session, clock, wants_between=self._wants_between)
         failure = dialogue.run()
-        session.end(_make_end(failure, play.progress.steps))
+        with log_agent_errors("it was told of the end"):
+            session.end(_make_end(failure, play.progress.steps))
         return failure
 
     def _get_task(self, episode: Episode) -> TaskInterface | None:

@@ -66,7 +66,7 @@ def show_replay(submission_id: UUID, episode_id: str, caller: Visitor, store: St
 
 def _filter_allowed(line: dict[str, msgspec.Raw], access: SubmissionAccess) -> dict[str, msgspec.Raw]:
     hidden = {"metrics"} if not access.shows("episodes") else set()
-    if _is_answered(line):
+    if _is_answered(line) or not _has_moved(line):
         hidden.add("trajectory")  # an agent that says where it is does not walk: this is where it truly was
     return {key: line[key] for key in TEAM_REPLAY_FIELDS if key in line and key not in hidden}
 
@@ -74,6 +74,11 @@ def _filter_allowed(line: dict[str, msgspec.Raw], access: SubmissionAccess) -> d
 def _is_answered(line: dict[str, msgspec.Raw]) -> bool:
     actions = msgspec.json.decode(line["actions"]) if "actions" in line else None
     return any(isinstance(entry, dict) and entry.get("action") == "answer" for entry in actions or ())
+
+
+def _has_moved(line: dict[str, msgspec.Raw]) -> bool:
+    """Whether it is a way at all: of an agent that failed before it did anything, only the start is known."""
+    return len(msgspec.json.decode(line.get("trajectory", msgspec.Raw(b"null"))) or ()) > 1
 
 
 @router.get(

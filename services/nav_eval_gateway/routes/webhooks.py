@@ -1,7 +1,6 @@
 """Webhooks: of a team for its own submissions, of organisers for all in a competition."""
 
 from collections.abc import Callable
-from urllib.parse import unquote
 from uuid import UUID
 
 from fastapi import APIRouter, Response
@@ -119,7 +118,7 @@ def list_competition_deliveries(
 async def _create(
     parts: Services, caller: SignedIn, wanted: NewWebhook, owner_of: Callable[[Session], Owner]
 ) -> IssuedWebhook:
-    is_mail = wanted.url.startswith("mailto:")
+    is_mail = wanted.url.startswith(webhooks.MAIL)
 
     def create(session: Session) -> IssuedWebhook:
         owner = owner_of(session)
@@ -141,7 +140,7 @@ async def _create(
 
 def _refuse_foreign_mail(session: Session, owner: Owner, caller: SignedIn, url: str) -> None:
     """We write to those who have proved that the address is theirs, and to nobody else."""
-    address = unquote(url.removeprefix("mailto:")).lower()
+    address = webhooks.get_mail_address(url)
     if "?" in url or not address.isprintable():
         raise StoreError("Write only the address after mailto:.")
     members = teams.list_members(session, owner) if isinstance(owner, Team) else ()

@@ -189,6 +189,7 @@ def _take_due(session: Session, limit: int, *, busy: webhooks.Busy, retries: int
             delivery.attempts > 1,
         )
         for delivery in webhooks.take_due(session, limit=limit, busy=busy, retries=retries)
+        if not webhooks.drop_if_unread(session, delivery)
     ]
 
 
@@ -210,7 +211,7 @@ async def _send(
     now = database.clock.now()
     try:
         async with asyncio.timeout(SECONDS):
-            if parcel.url.startswith("mailto:"):
+            if parcel.url.startswith(webhooks.MAIL):
                 return await asyncio.to_thread(_send_mail, parcel, settings.smtp, now)
             sign = partial(_sign, database.keyring, parcel, now=now)
             return await _post(parcel, client, allow_private=settings.allow_private, sign=sign)
@@ -253,7 +254,7 @@ def _sign(keyring: Keyring, parcel: PendingDelivery, body: bytes, *, now: dateti
 def _send_mail(parcel: PendingDelivery, smtp: SmtpSettings | None, now: datetime) -> DeliveryOutcome:
     if smtp is None:
         return DeliveryOutcome(None, "This installation sends no e-mail.")
-    to = unquote(parcel.url.removeprefix("mailto:").partition("?")[0])
+    to = webhooks.get_mail_address(parcel.url)
     send_letter(smtp, Letter(parcel.id, to, parcel.about, _format_mail(parcel)), now=now)
     return DeliveryOutcome(250)
 

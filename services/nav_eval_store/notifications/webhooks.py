@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any, NamedTuple
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 from uuid import UUID, uuid4
 
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select
@@ -26,8 +26,9 @@ from nav_eval_store import audit
 from nav_eval_store.audit import Actor
 from nav_eval_store.database import Session
 from nav_eval_store.errors import NotFound, QuotaExceeded, StoreError
-from nav_eval_store.models import Competition, Delivery, OutboxEvent, Team, Webhook
+from nav_eval_store.models import Competition, Delivery, OutboxEvent, Team, TeamMember, User, Webhook
 from nav_eval_store.notifications.webhook_secrets import seal_secret
+from nav_eval_store.people import accounts
 
 SENDING = timedelta(minutes=2)
 """How long a sender may take before somebody else tries."""
@@ -240,6 +241,41 @@ def _select_candidates(session: Session) -> Select[Any]:
     )
     first = select(due.c.id, due.c.webhook_id, due.c.owner_id, due.c.attempts).where(due.c.place <= PER_RECEIVER)
     return first.order_by(due.c.place, due.c.due_at)
+
+
+MAIL = "mailto:"
+NO_READER = "The address is no longer a verified one of the team or its organisers."
+
+
+def get_mail_address(url: str) -> str:
+    """To whom a `mailto:` webhook writes."""
+    return unquote(url.removeprefix(MAIL).partition("?")[0]).lower()
+
+
+def drop_if_unread(session: Session, delivery: Delivery) -> bool:
+    """Whether nobody may read this mail any more: then its webhook ends, and nothing is sent.
+
+    Who has left a team, lost the address or been shut out hears nothing more of it, as on pages and streams.
+    """
+    hook = delivery.webhook
+    if not hook.url.startswith(MAIL) or _has_reader(session, hook):
+        return False
+    delivery.given_up_at, delivery.error = session.now(), NO_READER
+    hook.disabled_at, hook.disabled_reason = session.now(), NO_READER
+    return True
+
+
+def _has_reader(session: Session, hook: Webhook) -> bool:
+    """Whether somebody has proved the address who is in the team, or organises the competition."""
+    query = select(User).where(
+        User.email == get_mail_address(hook.url), User.verified_at.is_not(None), User.disabled_at.is_(None)
+    )
+    reader = session.scalar(query)
+    if reader is None:
+        return False
+    if hook.team_id is not None and session.get(TeamMember, (hook.team_id, reader.id)) is not None:
+        return True
+    return accounts.is_organiser(session, reader.id, session.get(Competition, hook.competition_id))
 
 
 def record_success(session: Session, delivery_id: UUID, *, status: int) -> None:

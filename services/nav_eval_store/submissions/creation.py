@@ -9,7 +9,17 @@ from nav_eval_store import audit
 from nav_eval_store.audit import Actor
 from nav_eval_store.database import Session
 from nav_eval_store.errors import Conflict, NotAllowed, NotFound, PhaseNotOpen
-from nav_eval_store.models import BoardEntry, EntryVisibility, Phase, Submission, Team, TeamStatus, User
+from nav_eval_store.models import (
+    BoardEntry,
+    EntryVisibility,
+    Phase,
+    QuotaShare,
+    Submission,
+    Team,
+    TeamMember,
+    TeamStatus,
+    User,
+)
 from nav_eval_store.people import addresses, teams
 from nav_eval_store.submissions.lifecycle import JobKind, SubmissionState
 from nav_eval_store.submissions.quota import refuse_beyond, reserve
@@ -43,7 +53,7 @@ def start_submission(
     """
     team = teams.lock_team(session, team.id)
     refuse_closed(session, phase)
-    _refuse_team(team, phase)
+    _refuse_team(session, team, phase)
     addresses.refuse_ineligible_team(session, team, user=user)
     if (waiting := _find_waiting(session, phase, team, archive)) is not None:
         return waiting
@@ -136,13 +146,38 @@ def refuse_closed(session: Session, phase: Phase) -> None:
         raise PhaseNotOpen("The phase {title} is paused: {reason}.", title=title, reason=phase.paused_reason)
 
 
-def _refuse_team(team: Team, phase: Phase) -> None:
+def _refuse_team(session: Session, team: Team, phase: Phase) -> None:
     if team.competition_id != phase.competition_id:
         raise NotAllowed("The team does not take part in this competition.")
     if team.status is TeamStatus.PENDING:
         raise NotAllowed("The team {name!r} is awaiting the organiser's approval.", name=team.name)
     if team.status is TeamStatus.DISQUALIFIED:
         raise NotAllowed("The team {name!r} is disqualified: {reason}.", name=team.name, reason=team.reason)
+    _refuse_disqualified_people(session, team)
+
+
+def _refuse_disqualified_people(session: Session, team: Team) -> None:
+    """A disqualification goes with those who submitted in the team, so that nobody founds another one and goes on."""
+    query = (
+        select(User.name, Team.name)
+        .join(TeamMember, TeamMember.user_id == User.id)
+        .join(QuotaShare, QuotaShare.user_id == User.id)
+        .join(Submission, Submission.id == QuotaShare.submission_id)
+        .join(Team, Team.id == Submission.team_id)
+        .where(
+            TeamMember.team_id == team.id,
+            Team.competition_id == team.competition_id,
+            Team.status == TeamStatus.DISQUALIFIED,
+        )
+        .order_by(User.name)
+    )
+    if (found := session.execute(query.limit(1)).first()) is not None:
+        raise NotAllowed(
+            "{person} took part in the disqualified team {team!r}, so this team may not submit; "
+            "ask the organiser to reinstate that team, or let {person} leave this one.",
+            person=found[0],
+            team=found[1],
+        )
 
 
 def _refuse_unqualified(session: Session, phase: Phase, team: Team) -> None:
@@ -199,7 +234,7 @@ def rerun_submission(
     phase, team = original.phase, teams.lock_team(session, original.team_id)
     if not by_organiser:
         refuse_closed(session, phase)
-        _refuse_team(team, phase)
+        _refuse_team(session, team, phase)
         addresses.refuse_ineligible_team(session, team, user=user)
         refuse_beyond(session, phase, team)
     again = _add(session, phase, team, user=user, title=original.title, agent=original.agent)

@@ -129,6 +129,17 @@ def vanishes(sock: socket.socket, path: str) -> None:
     sock.shutdown(socket.SHUT_RDWR)
 
 
+def announces(length: str) -> Speak:
+    """A byte of a body that is said to be larger than anything."""
+    return says(f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\nx".encode())
+
+
+BELOW_NOTHING = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\nx"
+ABSURD: dict[str, Speak] = {
+    "a length that no memory has": announces("1" + "0" * 15),
+    "a length that is no number of a machine": announces("1" + "0" * 30),
+    "a chunk below nothing": says(BELOW_NOTHING),
+}
 FAULTS: list[tuple[str, Speak, Cause, str]] = [
     ("hangs", lambda sock, path: time.sleep(5), Cause.AGENT_TIMEOUT, "observation 1 within 1 s"),
     ("drips", drips, Cause.AGENT_TIMEOUT, "observation 1 within 1 s"),
@@ -162,7 +173,20 @@ FAULTS: list[tuple[str, Speak, Cause, str]] = [
     ("refuses", says(reply(b"what?", status="400 Bad Request")), Cause.PROTOCOL_ERROR, "what?"),
     ("crashes", says(reply(b"boom", status="500 Oops")), Cause.AGENT_CRASH, "boom"),
     ("out of memory", says(reply(b"oom", status="507 Full")), Cause.AGENT_OOM, "oom"),
+    ("a length that no memory has", announces("1" + "0" * 15), Cause.PROTOCOL_ERROR, "larger than"),
+    ("a length that is no number of a machine", announces("1" + "0" * 30), Cause.PROTOCOL_ERROR, "larger than"),
+    ("a chunk below nothing", says(BELOW_NOTHING), Cause.PROTOCOL_ERROR, "does not speak HTTP"),
 ]
+
+
+@pytest.mark.parametrize("name", ABSURD)
+def test_no_answer_to_the_end_stops_the_evaluator(name: str) -> None:
+    """The episode is over by then, and has its result: an error here would count as ours."""
+    server = raw_server(ABSURD[name], path="/episode/end")
+    with server as port, connect(f"http://127.0.0.1:{port}", SETTINGS) as client:
+        client.describe(TASK)
+        session = client.open_episode(an_episode())
+        session.end(EpisodeEnd())
 
 
 @pytest.mark.parametrize(("name", "speak", "cause", "words"), FAULTS, ids=[name for name, *_ in FAULTS])
@@ -179,10 +203,10 @@ def test_a_fault_over_http_has_a_name_in_time(name: str, speak: Speak, cause: Ca
 
 
 class raw_server:  # noqa: N801
-    """Everything goes well until an observation is to be answered."""
+    """Everything goes well until an observation (or another path) is to be answered."""
 
-    def __init__(self, speak: Speak) -> None:
-        self._speak = speak
+    def __init__(self, speak: Speak, *, path: str = "/episode/act") -> None:
+        self._speak, self._path = speak, path
         self._socket = socket.create_server(("127.0.0.1", 0))
 
     def __enter__(self) -> int:
@@ -211,7 +235,7 @@ class raw_server:  # noqa: N801
                         size = int(header.split(b":")[1])
                 stream.read(size)
                 path = line.split()[1].decode()
-                if path == "/episode/act":
+                if path == self._path:
                     self._speak(sock, path)
                     return
                 sock.sendall(reply(b"{}"))

@@ -134,14 +134,19 @@ def test_a_replay_shows_the_steps_and_not_the_goal(run: Run) -> None:
     assert run.organiser.get(f"{run.path}/episodes/a/replay").json()["instruction"] == SECRETS["instruction"]
 
 
-def test_an_agent_that_answers_is_not_told_where_it_was(run: Run) -> None:
-    """Of localization, the trajectory is the truth that was asked for."""
-    answered = {"episode_id": "a", "trajectory": [[1, 2, 3]], "actions": [{"action": "answer", "poses": [[0] * 7]}]}
+ANSWER = {"action": "answer", "poses": [[0] * 7]}
+
+
+@pytest.mark.parametrize("log", [{"actions": [ANSWER]}, {"status": "failed", "cause": "protocol_error"}])
+def test_an_agent_that_answers_is_not_told_where_it_was(run: Run, log: dict[str, object]) -> None:
+    """Of localization, the trajectory is the truth that was asked for; nobody gets it by failing instead, either."""
+    answered = {"episode_id": "a", "trajectory": [[1, 2, 3]], **log}
     blobs = run.server.settings.store.open_blobs()
     before = blobs.get(blob_keys.make_replay_key(run.id, "a"))
     blobs.put(blob_keys.make_replay_key(run.id, "a"), json.dumps(answered).encode())
     seen = run.team.get(f"{run.path}/episodes/a/replay").json()
-    assert (seen["actions"], "trajectory" in seen) == (answered["actions"], False)
+    assert (seen.get("actions"), "trajectory" in seen) == (answered.get("actions"), False)
+    assert "[1,2,3]" not in run.team.get(f"{run.path}/action-log").text
     assert run.organiser.get(f"{run.path}/episodes/a/replay").json()["trajectory"] == [[1, 2, 3]]
     blobs.put(blob_keys.make_replay_key(run.id, "a"), before)
 

@@ -10,11 +10,12 @@ from sqlalchemy import select
 
 from nav_eval.records.results import Cause
 from nav_eval_store.audit import make_user_actor
+from nav_eval_store.competitions import moderation
 from nav_eval_store.database import Session
 from nav_eval_store.errors import NotAllowed, PhaseNotOpen, QuotaExceeded, StoreError
 from nav_eval_store.models import AuditEvent, LedgerEntry, LedgerKind, Submission, Team
 from nav_eval_store.people import accounts, teams
-from nav_eval_store.submissions import creation, quota, transitions
+from nav_eval_store.submissions import creation, lifecycle, quota, transitions
 from nav_eval_store.work import jobs
 from support.challenge import TEST, Challenge, competition_config
 
@@ -250,6 +251,45 @@ def test_a_newcomer_brings_what_they_used_and_others_keep_theirs(database) -> No
     assert allowance(cup, blue).left == 0
     leave(cup, blue, "red")
     assert allowance(cup, blue).left == 3
+
+
+def test_a_disqualification_goes_with_its_people(database) -> None:
+    """Another team, founded or joined, does not submit with them; those who only join a team answer for nobody."""
+    cup = Challenge(database, competition_config(limited()))
+    red, blue = cup.team("Red"), cup.team("Blue")
+    submission = cup.start(red)
+    cup.do(
+        lambda session: moderation.disqualify_team(
+            session, session.get_one(Team, red), actor=TEST, reason="read the test set"
+        )
+    )
+    leave(cup, red, "red")
+    redder = found_team(cup, "red", "Redder")
+    for attempt in (
+        lambda: cup.start(redder),
+        lambda: cup.do(
+            lambda session: creation.rerun_submission(session, _give(session, submission, redder), actor=TEST)
+        ),
+    ):
+        with pytest.raises(NotAllowed, match="took part in the disqualified team 'Red'"):
+            attempt()
+    cup.start(blue)
+    cup.do(
+        lambda session: moderation.reinstate_team(
+            session, session.get_one(Team, red), actor=TEST, reason="it was somebody else"
+        )
+    )
+    cup.start(redder)
+
+
+def _give(session: Session, submission: UUID, team: UUID) -> UUID:
+    """One of another team, with an image that can be run again."""
+    row = session.get_one(Submission, submission)
+    row.image_key = "images/x"
+    again = creation._add(session, row.phase, session.get_one(Team, team), user=None, title="")
+    again.image_key, again.state = "images/x", lifecycle.SubmissionState.COMPLETED
+    session.flush()
+    return again.id
 
 
 def test_what_was_given_back_is_given_back_to_everybody(database) -> None:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
+from sqlalchemy import select
 
 from nav_eval_store.database import Database, ManualClock
 from nav_eval_store.errors import QuotaExceeded, StoreError
@@ -19,6 +20,7 @@ from nav_eval_store.notifications import sender, signatures, webhooks
 from nav_eval_store.notifications.sender import DeliverySettings, SmtpSettings
 from nav_eval_store.notifications.webhook_secrets import open_secret
 from nav_eval_store.notifications.webhooks import ForbiddenAddress
+from nav_eval_store.people import accounts, addresses, teams
 from nav_eval_store.submissions import creation
 from support.challenge import KEYRING, TEST, Challenge
 from support.load import Deadline, measure_slowdown
@@ -368,14 +370,64 @@ def self_signed(folder, name: str):
     return file
 
 
+def prove_address(cup: Challenge, name: str) -> None:
+    with cup.database.begin() as session:
+        user = accounts.get_user(session, name)
+        addresses.vouch_for(session, user, actor=TEST, reason="test", email=f"{name}@example.org")
+
+
 def test_a_letter_where_smtp_is_set(cup: Challenge) -> None:
     hooked(cup, "mailto:ants@example.org")
+    prove_address(cup, "ants")
     with receiving_letters() as (smtp, letters):
         assert sender.deliver(cup.database, DeliverySettings(smtp=smtp)) == 1
     (letter,) = letters
     assert "To: ants@example.org" in letter
     assert "Subject: The Cup: submission 1 of Ants is cancelled" in letter
     assert "detail: enough" in letter
+
+
+@pytest.mark.parametrize("how", ["left", "shut out", "another address"])
+def test_who_is_no_longer_in_the_team_gets_no_mail_of_it(cup: Challenge, how: str) -> None:
+    """The address was a member's when the webhook was made."""
+    hooked(cup, "mailto:ants@example.org")
+    prove_address(cup, "ants")
+    with cup.database.begin() as session:
+        ant = accounts.get_user(session, "ants")
+        team = session.scalars(select(Team).where(Team.name == "Ants")).one()
+        if how == "left":
+            teams.remove_member(session, team, ant, actor=TEST)
+        elif how == "shut out":
+            accounts.disable_user(session, ant, actor=TEST, reason="test")
+        else:
+            addresses.give_email(session, ant, "bee@example.org", actor=TEST)
+    with receiving_letters() as (smtp, letters):
+        assert sender.deliver(cup.database, DeliverySettings(smtp=smtp)) == 0
+        assert sender.deliver(cup.database, DeliverySettings(smtp=smtp)) == 0
+    assert letters == []
+    with cup.database.read() as session:
+        (delivery,) = session.scalars(select(Delivery))
+        assert (delivery.error, delivery.webhook.disabled_reason) == (webhooks.NO_READER, webhooks.NO_READER)
+
+
+def test_an_organiser_is_written_to_as_long_as_they_organise(cup: Challenge) -> None:
+    with cup.database.begin() as session:
+        olga = accounts.create_user(session, "olga", actor=TEST)
+        accounts.grant_organiser(session, olga, actor=TEST)
+        webhooks.add_webhook(session, cup.competition(session), "mailto:olga@example.org", actor=TEST)
+    prove_address(cup, "olga")
+    team = cup.team("Ants")
+    with receiving_letters() as (smtp, letters):
+        cup.start(team)
+        sender.deliver(cup.database, DeliverySettings(smtp=smtp))
+        submission = cup.submit(team)
+        assert sender.deliver(cup.database, DeliverySettings(smtp=smtp)) > 0
+        told = len(letters)
+        with cup.database.begin() as session:
+            accounts.revoke_organiser(session, accounts.get_user(session, "olga"), actor=TEST)
+            creation.cancel_open_submission(session, submission, actor=TEST, reason="enough")
+        assert sender.deliver(cup.database, DeliverySettings(smtp=smtp)) == 0
+    assert len(letters) == told > 0
 
 
 def test_smtp_from_the_environment() -> None:

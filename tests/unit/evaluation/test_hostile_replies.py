@@ -182,6 +182,17 @@ def test_an_error_that_nobody_foresaw_is_the_agents(error: Exception, arenas: di
     assert (result.status, result.cause) == (EpisodeStatus.FAILED, Cause.PROTOCOL_ERROR)
 
 
+class _EndsBadly(_Session):
+    def end(self, outcome: EpisodeEnd) -> None:
+        raise OverflowError("cannot fit 'int' into an index-sized integer")
+
+
+def test_what_comes_of_the_end_changes_no_result(arenas: dict[str, Arena], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{__name__}._Session", _EndsBadly)
+    result = arenas["demo_vln"].play(lambda: [Action(name="stop")])
+    assert (result.status, result.cause) == (EpisodeStatus.COMPLETED, None)
+
+
 def test_what_we_say_is_ours_stays_ours() -> None:
     with pytest.raises(InfrastructureFailure), blame_reply("testing"):
         raise InfrastructureFailure("the disk is full")
