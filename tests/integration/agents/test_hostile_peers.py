@@ -25,7 +25,7 @@ pytestmark = pytest.mark.integration
 PREFACE = 24
 SETTINGS, HEADERS = 4, 1
 END_HEADERS, END_STREAM = 4, 1
-DESCRIBE = 3  #: the number of its stream, behind that of the health check
+ANSWERS = 2  #: to the health check and to Describe
 #: HPACK: ":status 200", "content-type application/grpc", "grpc-status 12" (not implemented)
 TRAILERS = b"\x88" + b"\x00\x0ccontent-type\x10application/grpc" + b"\x00\x0bgrpc-status\x0212"
 
@@ -42,24 +42,30 @@ class Flooder:
         self._listener.bind(str(path))
         self._listener.listen()
         self.flooding = threading.Event()
+        self._answered = 0
         threading.Thread(target=self._serve, daemon=True).start()
 
     def _serve(self) -> None:
-        peer, _ = self._listener.accept()
+        while not self.flooding.is_set():
+            peer, _ = self._listener.accept()
+            with suppress(OSError):  # who was busy for long connects again
+                self._talk(peer)
+
+    def _talk(self, peer: socket.socket) -> None:
         peer.sendall(frame(SETTINGS))
         self._read(peer, PREFACE)
         while True:
             size, kind, stream = self._read_header(peer)
             self._read(peer, size)
-            if kind == HEADERS and stream <= DESCRIBE:
+            if kind == HEADERS and self._answered < ANSWERS:
+                self._answered += 1
                 peer.sendall(frame(HEADERS, TRAILERS, flags=END_HEADERS | END_STREAM, stream=stream))
             elif kind == HEADERS:
                 break
         self.flooding.set()
         flood = frame(SETTINGS, struct.pack(">HI", 4, 65535)) * 1000
-        with suppress(OSError):  # until the other side has left
-            while True:
-                peer.sendall(flood)
+        while True:  # until the other side has left
+            peer.sendall(flood)
 
     def _read_header(self, peer: socket.socket) -> tuple[int, int, int]:
         raw = self._read(peer, 9)
@@ -69,7 +75,9 @@ class Flooder:
     def _read(peer: socket.socket, size: int) -> bytes:
         data = b""
         while len(data) < size:
-            data += peer.recv(size - len(data))
+            if not (more := peer.recv(size - len(data))):
+                raise ConnectionError
+            data += more
         return data
 
 
@@ -81,7 +89,9 @@ def flooder(tmp_path: Path) -> tuple[Flooder, Path]:
 
 def test_a_peer_that_floods_and_does_not_read_cannot_hold_us(flooder: tuple[Flooder, Path]) -> None:
     peer, path = flooder
-    client = GrpcAgentClient(f"unix:{path}", ClientSettings(connect_timeout=5.0, reset_timeout=2.0, retries=0))
+    client = GrpcAgentClient(
+        f"unix:{path}", ClientSettings(connect_timeout=5.0 * measure_slowdown(), reset_timeout=2.0, retries=0)
+    )
     client.describe(TASK)
     with pytest.raises(AgentFailure):
         client.open_episode(an_episode())
@@ -110,13 +120,13 @@ def test_the_simulators_program_says_its_last_word_and_ends(
 ) -> None:
     """A whole process against a peer that floods and reads nothing: the result first, then the end, then it is gone."""
     peer, path = flooder
-    benchmark = room_benchmark_config(tmp_path, room_data)
+    benchmark, slowdown = room_benchmark_config(tmp_path, room_data), measure_slowdown()
     order = order_for(
-        benchmark.model_copy(update={"agent_service": AgentServiceConfig(reset_timeout=3.0)}),
+        benchmark.model_copy(update={"agent_service": AgentServiceConfig(reset_timeout=3.0 * slowdown)}),
         episode_ids=("a", "c"),
         agent=f"unix:{path}",
         cache=tmp_path / "cache",
-        time_limits=TimeLimits(start=30, step=2, episode=10),
+        time_limits=TimeLimits(start=30 * slowdown, step=2 * slowdown, episode=10 * slowdown),
     )
     command = [sys.executable, "-m", "nav_eval.evaluation.shard", "-"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
