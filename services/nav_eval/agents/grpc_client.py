@@ -200,8 +200,8 @@ def _make_channel_options(settings: ClientSettings) -> list[tuple[str, Any]]:
     return [
         ("grpc.max_send_message_length", -1),
         ("grpc.max_receive_message_length", settings.max_reply_bytes),
+        # no grpc.min_reconnect_backoff_ms: it is how long an attempt may take, and a busy agent speaks late
         ("grpc.initial_reconnect_backoff_ms", 100),
-        ("grpc.min_reconnect_backoff_ms", 100),
         ("grpc.max_reconnect_backoff_ms", 500),
         ("grpc.enable_http_proxy", 0),
         ("grpc.enable_retries", 0),  # a lost Act must not be sent twice behind our back
