@@ -112,7 +112,7 @@ def test_language_and_appearance_are_a_choice(window: Callable[..., Window], wor
     page = window().page()
     page.goto(address(world, FOR_ALL["board"]))
     page.get_by_role("link", name="中文").click()
-    expect(page.get_by_role("heading", name="排行榜: Development")).to_be_visible()
+    expect(page.get_by_role("heading", name="排行榜：Development")).to_be_visible()
     assert page.locator("html").get_attribute("lang") == "zh-Hans"
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     page.get_by_role("link", name="深色").click()

@@ -156,7 +156,7 @@ def test_what_went_wrong_is_marked_on_the_line(window: Callable[..., Window], wo
     names = [marks.nth(n).get_attribute("aria-label") for n in range(marks.count())]
     assert names == [
         "Step 100: collision (4 times)",
-        "Step 250: stopped, wrongly",
+        "Step 250: stopped in the wrong place",
         "Step 500: episode ended at the step limit",
     ]
     marks.nth(1).click()

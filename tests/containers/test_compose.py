@@ -25,7 +25,7 @@ from nav_eval_sdk.client import API, ChallengeClient, Submission
 from nav_eval_sdk.errors import SdkError
 from nav_eval_sdk.http_client import HttpClient
 from nav_eval_sdk.submission import hash_archive, submit
-from support.engine import ROOT, DockerEngine
+from support.engine import ROOT, DockerEngine, image_tag
 from support.load import Deadline, measure_slowdown
 
 BENCHMARK = """
@@ -394,6 +394,13 @@ def test_images_are_small_and_say_what_they_are(stack: Stack) -> None:
         assert image.attrs["Size"] < largest
         assert image.attrs["Config"]["User"].split(":")[0] not in ("", "0", "root")
         assert image.labels["org.opencontainers.image.title"].startswith("nav-eval ")
+
+
+@pytest.mark.parametrize("image", ["gateway", "simulator"])
+def test_chinese_can_be_written_on_cards_and_films(stack: Stack, image: str) -> None:
+    asked = "from nav_eval.replay import fonts; print(fonts.can_write('去厨房'), bool(fonts.find_font('去厨房')))"
+    command = ["run", "--rm", "--entrypoint", "python", image_tag(image), "-c", asked]
+    assert stack.engine.docker(*command).split() == ["True", "True"]
 
 
 def test_services_are_healthy(stack: Stack) -> None:

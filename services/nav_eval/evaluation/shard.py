@@ -55,6 +55,7 @@ class Shard:
     def __init__(self, order: ShardOrder, benchmark: BenchmarkConfig, writer: MessageWriter) -> None:
         self._order, self._benchmark, self._writer = order, benchmark, writer
         self._began = time.monotonic()
+        self._instructions: dict[str, str] = {}
         self._failed: EpisodeResult | None = None  # by our fault, as often as we may try
         self._gone: EpisodeResult | None = None  # its episode was the agent's last
 
@@ -62,6 +63,7 @@ class Shard:
         """Play all; says how it ended. The agent is left with the stack: what came of it is told before."""
         episodes = load_episodes(self._benchmark)
         mine = self._chosen(episodes)
+        self._instructions = {each.episode_id: each.instruction.text for each in mine if each.instruction is not None}
         client = leaving.enter_context(open_agent(self._order.agent, self._benchmark, episodes, self._settings()))
         description = client.describe(make_task_interface(self._benchmark))
         if self._order.rig not in (None, description.rig):
@@ -91,6 +93,10 @@ class Shard:
         if result.cause in UNSCORED:
             self._failed = self._failed or result
             return
+        told = self._instructions.get(
+            result.episode_id
+        )  # the hub knows who may read it; files at home state its length
+        result = msgspec.structs.replace(result, instruction=told)
         self._writer.write(Played(line=msgspec.Raw(_encode_bounded(result))))
         if self._is_gone(result, client):
             self._gone = self._gone or result

@@ -212,7 +212,12 @@ def _find_openings(phase: Phase, board: Board, viewer: Viewer) -> dict[str, bool
     """What of the best entries the reader may look into; the pages behind it decide again."""
     audience = viewer.audience(board.rows[0].team_id) if board.rows else None
     shows = {part: audience is not None and may_see(phase, part, audience) for part in ("replays", "episodes")}
-    return {"shows_replays": shows["replays"], "shows_episodes": any(shows.values())}
+    results = {viewer.audience(row.team_id) for row in board.rows}
+    return {
+        "shows_replays": shows["replays"],
+        "shows_episodes": any(shows.values()),
+        "shows_results": any(may_see(phase, "episodes", audience) for audience in results),
+    }
 
 
 @router.get("/compare")

@@ -115,6 +115,11 @@ def test_everybody_gets_their_own_answer(house: House, case: tuple[str, int, int
     assert [house.get(path, as_user=name).status_code for name in PEOPLE] == wanted
 
 
+def test_a_board_offers_the_breakdown_to_those_who_find_something_there(house: House) -> None:
+    boards = [house.get("/competitions/cup/dev/board", as_user=name).text for name in PEOPLE]
+    assert ["/competitions/cup/dev/breakdown" in board for board in boards] == [False, False, True, True]
+
+
 def test_a_hidden_board_has_rows_for_organisers_only(house: House) -> None:
     seen = ["Finders" in house.get("/competitions/cup/test/board", as_user=name).text for name in PEOPLE]
     assert seen == [False, False, False, True]

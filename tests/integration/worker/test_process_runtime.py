@@ -186,6 +186,7 @@ def test_the_simulators_program_tells_what_it_played(tmp_path: Path, room_data: 
     assert isinstance(messages[0], Ready)
     lines = [msgspec.json.decode(message.line) for message in messages if isinstance(message, Played)]
     assert [line["episode_id"] for line in lines] == ["c", "a"]
+    assert [line["instruction"] for line in lines] == ["Go to the table, then to the chair."] * 2  # for the explorer
     assert messages[-1] == Ended()
 
 

@@ -20,6 +20,7 @@ from support.stack import Stack, pids_with
 from support.worker import agent_source, image_archive
 
 pytestmark = pytest.mark.integration
+INSTRUCTION = "Go to the table, then to the chair."
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
@@ -54,13 +55,22 @@ def _check_files(stack: Stack, submission, reference) -> None:
     replay = json.loads(stack.blobs.get(blob_keys.make_replay_key(submission, "b")))
     assert replay["trajectory"] == reference["by_episode"]["b"]["trajectory"]
     assert replay["action_digest"] == reference["by_episode"]["b"]["action_digest"]
+    assert replay["instruction"] == INSTRUCTION  # organisers read it, and all where replays are public
     results = json.loads(stack.blobs.get(blob_keys.make_artifact_key(submission, "results.json")))
     for metric, statistics in reference["aggregated"].items():
         assert results["aggregated"][metric] == statistics
     shown = b"".join(
         stack.blobs.get(blob_keys.make_artifact_key(submission, name)) for name in ("results.json", "episodes.jsonl")
     )
-    for secret in (b"room", b"shortest_path", b"instruction_length", b"trajectory", b"ground_truth", b"data_path"):
+    for secret in (
+        b"room",
+        b"shortest_path",
+        b"instruction_length",
+        b"trajectory",
+        b"ground_truth",
+        b"data_path",
+        INSTRUCTION.encode(),
+    ):
         assert secret not in shown.replace(b'"benchmark": "Room"', b""), secret
 
 

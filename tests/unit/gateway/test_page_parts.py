@@ -385,6 +385,7 @@ def rendered(lines: Sequence[Row], **asked: str) -> bytes:
         is_organiser=False,
         shows_episodes=True,
         shows_replays=True,
+        shows_results=True,
     ).encode()
 
 
