@@ -4,14 +4,14 @@ No fastmath and no parallel reductions, so that every machine gets the same bits
 the file of a function alone, but a function is made of what it calls as well: code of another version would
 go on being used after an upgrade. So names in the cache carry a digest of the whole package.
 
-Numba takes most of a second to load, which is longer than most runs take to verify. So nothing loads it before
-a kernel is called, and the few kernels that a replay needs are kept as object files, too (`machine_code`).
+Numba takes most of a second to load, which is longer than most runs take to verify, and its compiler more memory than
+most scenes. So what it compiled is kept as object files, too, and a process whose kernels are all there does without
+numba (`machine_code`).
 
 Processes that start together need the same kernels: one compiles, the others wait and read what it wrote.
 """
 
 import hashlib
-import sys
 from collections.abc import Callable
 from functools import cache, cached_property, partial, update_wrapper
 from pathlib import Path
@@ -29,10 +29,37 @@ class Kernel:
     def __init__(self, function: Callable[..., Any], **options: object) -> None:
         update_wrapper(self, function)
         self._function, self._options = function, options
-        self._entry_points: dict[tuple[object, ...], Callable[..., Any]] = {}  #: by numba's types
+        self._ready: dict[machine_code.Types | None, Callable[..., Any]] = {}  #: by what it is called with
+        self._entry_points: dict[machine_code.Types, Callable[..., Any]] = {}  #: the same without a look at the types
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:  # noqa: ANN401
+        types = None if named else machine_code.list_types(arguments)
+        ready = self._ready.get(types)
+        return ready(*arguments, **named) if ready is not None else self._call_first(types, arguments, named)
+
+    def _call_first(
+        self, types: machine_code.Types | None, arguments: tuple[Any, ...], named: dict[str, Any]
+    ) -> object:
+        """Nobody has called it with such arguments yet: its code is loaded, or made and kept."""
+        file = None if types is None else self._find_object_file(arguments)
+        ready = file and machine_code.load_function(file)
+        if ready:
+            self._ready[types] = ready
+            return ready(*arguments)
+        if file is not None:
+            self._compile(file, arguments)
+        self._ready[types] = self.dispatcher
         return self.dispatcher(*arguments, **named)
+
+    def _compile(self, file: Path, arguments: tuple[object, ...]) -> Callable[..., Any]:
+        """By numba, for arguments like these; other processes find the code in the file."""
+        import numba
+
+        types = tuple(map(cast(Any, numba.typeof), arguments))
+        self.dispatcher.compile(types)
+        machine_code.keep_object(file, self.dispatcher, types)
+        entry_point: Callable[..., Any] = self.dispatcher.get_overload(types)
+        return entry_point
 
     @cached_property
     def dispatcher(self) -> Any:  # noqa: ANN401 - numba has no types
@@ -69,16 +96,14 @@ class Kernel:
         the types any more: give it no others, ever.
         """
         arguments = (*fixed, *like)
-        if "numba" not in sys.modules and (ready := machine_code.load_function(self._find_object_file(arguments))):
-            return ready.bind(fixed)
-        import numba
-
-        types = tuple(cast(Any, numba.typeof)(argument) for argument in arguments)
-        if types not in self._entry_points:
-            self.dispatcher.compile(types)
-            self._entry_points[types] = self.dispatcher.get_overload(types)
-            machine_code.keep_object(self._find_object_file(arguments), self.dispatcher.overloads[types])
-        return partial(self._entry_points[types], *fixed)
+        types = machine_code.list_types(arguments)
+        entry_point = None if types is None else self._entry_points.get(types)
+        if entry_point is None:
+            file = self._find_object_file(arguments)
+            entry_point = machine_code.load_function(file) or self._compile(file, arguments)
+            if types is not None:
+                self._entry_points[types] = entry_point
+        return partial(entry_point, *fixed)
 
     def _find_object_file(self, arguments: tuple[object, ...]) -> Path:
         return machine_code.find_object_file(self._function, self.cache_name, arguments)

@@ -13,11 +13,12 @@ not count.
 import hashlib
 import re
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+from weakref import WeakValueDictionary
 
 import msgspec
 import numpy as np
@@ -88,6 +89,18 @@ def _iterate_candidates(name: str) -> Iterator[str]:
 
 
 SCENES_IN_MEMORY = 4
+"""Of one manager."""
+
+Shared = TypeVar("Shared")
+_SHARED: WeakValueDictionary[Hashable, object] = WeakValueDictionary()
+
+
+def _share(key: Hashable, make: Callable[[], Shared]) -> Shared:
+    """What another manager of this process holds already, as several episodes at once have one each; or made now."""
+    found = _SHARED.get(key)
+    if found is None:
+        found = _SHARED[key] = make()
+    return found  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -199,7 +212,8 @@ class NavigableScene:
     @cached_property
     def prepared(self) -> "PreparedScene":
         """The scene ready to be drawn; from the cache where it can be."""
-        return self.source.prepare_for(self.ground)
+        key = ("prepared", self.source.digest, self.source.cache, id(self.ground))
+        return _share(key, lambda: self.source.prepare_for(self.ground))
 
     def randomize(self, draw: DomainDraw, episode: Episode) -> "Scene | PreparedScene":
         """The scene as an episode draws it."""
@@ -260,10 +274,14 @@ class SceneManager:
             up=self._dataset.scene_up,
             scale=self._dataset.scene_scale,
         )
+        prefer_files = self._navmesh.prefer_files
+        official = path.with_suffix(".navmesh")
+        written = official.stat().st_mtime_ns if prefer_files and official.exists() else None
+        key = ("ground", source.digest, source.cache, shape, prefer_files, written)
         return NavigableScene(
             source=source,
             semantics=source.semantics(),
-            ground=source.ground(shape, prefer_files=self._navmesh.prefer_files),
+            ground=_share(key, lambda: source.ground(shape, prefer_files=prefer_files)),
         )
 
 

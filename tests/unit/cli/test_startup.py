@@ -43,9 +43,8 @@ def test_a_score_needs_neither_configurations_nor_a_simulator(tmp_path: Path) ->
 @pytest.mark.slow
 def test_a_short_run_is_verified_without_a_compiler_or_a_wire() -> None:
     """The first time may compile; from then on machine code is loaded from files."""
-    first, second = (list_imports("verify", "vln", folder=TESTS / "data" / "run_0_1_0") for _ in range(2))
-    assert {"numba", "scipy", "grpc", "trimesh", "sqlalchemy", "rich"} & second == set()
-    assert "llvmlite" in first & second
+    _, second = (list_imports("verify", "vln", folder=TESTS / "data" / "run_0_1_0") for _ in range(2))
+    assert {"numba", "llvmlite", "scipy", "grpc", "trimesh", "sqlalchemy", "rich"} & second == set()
 
 
 def test_the_list_says_of_each_command_what_the_command_says() -> None:

@@ -1,5 +1,7 @@
 """Simulators of one process draw with one renderer per scene, and every one of them gets its own pictures."""
 
+import gc
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -14,6 +16,7 @@ from nav_eval.evaluation.episodes import load_episodes
 from nav_eval.simulator import renderer_pool
 from nav_eval.simulator.base import Simulator, SimulatorSetup, open_simulator
 from nav_eval.simulator.renderer_pool import RendererPool
+from nav_eval.simulator.scene_manager import NavigableScene, SceneManager
 
 ACTIONS = ["move_forward", "turn_left", "move_forward", "turn_right", "turn_right"]
 
@@ -78,3 +81,24 @@ def test_a_renderer_lives_until_its_last_simulator_is_closed(
 )
 def test_the_filter_is_the_configured_one(settings: dict[str, str], trilinear: bool | None) -> None:
     assert renderer_pool._choose_filter(RenderingConfig(**settings)) is trilinear
+
+
+def test_episodes_at_once_share_a_scene_and_its_ground(
+    room_benchmark: Callable[..., BenchmarkConfig], tmp_path: Path
+) -> None:
+    """Meshes with distance fields, and what is drawn, are in memory once, and no longer than they are used."""
+    benchmark = room_benchmark()
+    episode = next(iter(load_episodes(benchmark)))
+
+    def open_place(cache: Path) -> NavigableScene:
+        return SceneManager(benchmark, cache=cache).open(episode.scene_id, benchmark.robot(None))
+
+    one, other, elsewhere = open_place(tmp_path / "a"), open_place(tmp_path / "a"), open_place(tmp_path / "b")
+    assert one is not other
+    assert one.ground is other.ground
+    assert one.prepared is other.prepared
+    assert elsewhere.ground is not one.ground
+    watched = weakref.ref(one.ground)
+    del one, other
+    gc.collect()
+    assert watched() is None

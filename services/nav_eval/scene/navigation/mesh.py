@@ -49,7 +49,7 @@ HABITAT_BOX = (2.0, 4.0)
 #: `is_navigable` forgives this much, as Habitat does
 HEIGHT_ERROR, SIDEWAYS_ERROR = 0.5, 0.01
 
-FIELD_BYTES = 1 << 26  #: distance fields that one mesh remembers
+FIELD_BYTES = 1 << 25  #: distance fields that one mesh remembers
 
 _SOMEWHERE = (0.0, 0.0, 0.0)  #: a point, where only its type counts
 

@@ -1,6 +1,6 @@
 """A prepared scene in GPU memory, and how its triangles are drawn."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import moderngl
@@ -131,7 +131,7 @@ class SceneOnGpu:
         color = (
             None
             if batch.texture is None or shading is not None
-            else _find_plain_color(self._prepared.textures[batch.texture])
+            else _find_plain_color(self._prepared.textures[batch.texture], self._prepared.mipmaps[batch.texture])
         )
         kind = ProgramKind(
             outputs=outputs,
@@ -258,13 +258,21 @@ def _make_layout(attributes: tuple[str, ...]) -> tuple[str, ...]:
     return (" ".join(formats), *(name for name in names if name in used))
 
 
-def _find_plain_color(texture: Texture) -> NDArray[np.float32] | None:
-    """The one colour of a texture that has no other: it need neither be uploaded nor looked up."""
-    texels = np.ascontiguousarray(texture.pixels).view(np.uint32).ravel()
-    if (texels[::_SAMPLED] != texels[0]).any() or (texels != texels[0]).any():
-        return None
+def _find_plain_color(texture: Texture, smaller: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32] | None:
+    """The one colour of a texture that has no other: it need neither be uploaded nor looked up.
+
+    Small copies are looked at first: where they have several colours, a large file need not be read.
+    """
+    levels = (*reversed(smaller), texture.pixels)
+    is_plain = all(map(_has_one_color, levels))
     color: NDArray[np.float32] = texture.pixels[0, 0] / np.float32(255)
-    return color
+    drop_levels((texture.pixels, *smaller))
+    return color if is_plain else None
+
+
+def _has_one_color(pixels: NDArray[np.uint8]) -> bool:
+    texels = np.ascontiguousarray(pixels).view(np.uint32).ravel()
+    return not (texels[::_SAMPLED] != texels[0]).any() and not (texels != texels[0]).any()
 
 
 def _load_look(brush: _DrawState) -> None:

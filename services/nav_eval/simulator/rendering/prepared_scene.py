@@ -59,7 +59,7 @@ class Chunks(NamedTuple):
     triangles: NDArray[np.uint32]  #: T × 3, chunk after chunk
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+@dataclass(frozen=True, kw_only=True, slots=True, weakref_slot=True, eq=False)
 class PreparedScene:
     """Everything the renderer needs, and nothing else; arrays may be memory-mapped."""
 

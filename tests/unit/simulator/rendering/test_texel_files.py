@@ -94,3 +94,23 @@ def test_a_driver_that_wants_another_layout_is_given_copies(device, stored, monk
 )
 def test_only_drivers_that_were_tried_are_shown_files(renderer: str, version: str, known: bool) -> None:
     assert texel_files._is_known_driver({"GL_RENDERER": renderer, "GL_VERSION": version}) is known
+
+
+def test_textures_that_the_driver_reads_are_not_held_by_us_as_well(stored, device):
+    """Whether they have a single colour is found by looking at small copies."""
+    scene = load_prepared(stored)
+    with Renderer(scene, device=device) as renderer:
+        renderer.render(CAMERA, [Channel.RGB])
+        held = sum(size for sharing, size in measure_maps(f"{stored.name}.texels") if sharing == "r--s")
+    assert held == 0
+
+
+def measure_maps(name):
+    """How files below a folder are mapped, and how many kilobytes of each are in this process's memory."""
+    sharing = None
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        words = line.split()
+        if "-" in words[0] and not words[0].endswith(":"):
+            sharing = words[1] if name in line else None
+        elif words[0] == "Rss:" and sharing is not None:
+            yield sharing, int(words[1])
