@@ -1,9 +1,11 @@
 """What a simulator takes in memory, and what preparing a scene takes.
 
-`pss` is proportional set size: pages that processes share count once between them. `first` is a process that walks
-through the house alone, `second` what another one adds for the whole machine while the first still lives, and
-`evaluate` the whole process of `nav-eval evaluate`. Preparing is measured at its peak of resident memory,
-over everything that the command starts, with a cache that has only compiled kernels in it.
+`pss` is proportional set size: pages that processes share count once between them; `rss` is everything that a
+process has in memory, shared or not. `first` is a process that walks through the house alone, `second` what another one
+adds for the whole machine while the first still lives; `evaluate` is the whole process of `nav-eval evaluate` at its
+largest, one episode at a time or eight, and `second_evaluate` what another such command adds. Preparing is measured at
+its peak of resident memory, over everything that the command starts, with a cache that has only compiled kernels in it,
+and `draw` is `nav-eval bench render` of what was prepared.
 """
 
 import json
@@ -13,15 +15,17 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from subprocess import PIPE, Popen
-from typing import Any
+from typing import NamedTuple
 
 from bench.buildings import building
 from bench.throughput import Stage, Way
 from nav_eval.scene.formats import write_glb
 
-BUILDINGS = {"500k": 10, "1700k": 34}  #: rooms, each of whose triangles is cut into four
+BUILDINGS = {"500k": 10, "2000k": 41}  #: rooms, each of whose triangles is cut into four
 SCENES = 20
 LOOK_EVERY = 0.2  #: seconds
 
@@ -40,14 +44,29 @@ def _walk(root: Path) -> dict[str, object]:
     alone = first.wait()
     second = _Walker(stage)
     second.wait()
-    together = first.measure() + second.measure()
+    together = first.measure().pss + second.measure().pss
     for walker in (first, second):
         walker.end()
+    one = _watch(lambda: stage.evaluate(Way(1, 1, "shared")))
+    with ThreadPoolExecutor(2) as threads:
+        two = _watch(lambda: list(threads.map(stage.evaluate, [Way(1, 1, "shared")] * 2)))
+    eight = _watch(lambda: stage.evaluate(Way(1, 8, "shared")))
     return {
-        "first_pss_mb": alone,
-        "second_pss_mb": together - alone,
-        "evaluate_pss_mb": _watch(lambda: stage.evaluate(Way(1, 1, "shared"))),
+        "first_rss_mb": alone.rss,
+        "first_pss_mb": alone.pss,
+        "second_pss_mb": together - alone.pss,
+        "evaluate_rss_mb": one.rss,
+        "evaluate_pss_mb": one.pss,
+        "second_evaluate_pss_mb": two.pss - one.pss,
+        "evaluate_8_at_once_rss_mb": eight.rss,
     }
+
+
+class _Size(NamedTuple):
+    """Of processes in memory, in megabytes."""
+
+    rss: float
+    pss: float
 
 
 class _Walker:
@@ -57,35 +76,34 @@ class _Walker:
         command = [*stage.bare_command(), str(stage.root / "walk-0-of-1.json"), "stay"]
         self._process: Popen[str] = Popen(command, stdin=PIPE, stdout=PIPE, text=True, env=stage.environment())
 
-    def wait(self) -> float:
+    def wait(self) -> _Size:
         assert self._process.stdout is not None
         json.loads(self._process.stdout.readline())
         return self.measure()
 
-    def measure(self) -> float:
-        return _read_pss(self._process.pid)
+    def measure(self) -> _Size:
+        return _measure(self._process.pid)
 
     def end(self) -> None:
         self._process.communicate()
 
 
-def _read_pss(pid: int) -> float:
-    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith("Pss:")).split()[1]) / 1024
+def _measure(pid: int) -> _Size:
+    rows = [line.split() for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]]
+    sizes = {row[0]: int(row[1]) / 1024 for row in rows}
+    return _Size(rss=sizes["Rss:"], pss=sizes["Pss:"])
 
 
-def _watch(play: Any) -> float:  # noqa: ANN401
-    """The largest PSS of a child that is `nav-eval evaluate`, while something is played."""
-    largest, over = 0.0, threading.Event()
+def _watch(play: Callable[[], object]) -> _Size:
+    """How large the commands that are started meanwhile get, all of them together."""
+    largest, over = _Size(0.0, 0.0), threading.Event()
 
     def look() -> None:
         nonlocal largest
         while not over.wait(LOOK_EVERY):
-            for child in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
-                try:
-                    largest = max(largest, _read_pss(int(child)))
-                except (OSError, StopIteration):
-                    continue
+            found = [size for size in map(_try_to_measure, _list_children()) if size is not None]
+            now = _Size(*map(sum, zip(*found, strict=True))) if found else largest
+            largest = _Size(max(largest.rss, now.rss), max(largest.pss, now.pss))
 
     thread = threading.Thread(target=look)
     thread.start()
@@ -97,12 +115,27 @@ def _watch(play: Any) -> float:  # noqa: ANN401
     return largest
 
 
+def _list_children() -> list[int]:
+    """Whichever of our threads started them."""
+    files = Path("/proc/self/task").glob("*/children")
+    return [int(child) for file in files for child in file.read_text().split()]
+
+
+def _try_to_measure(pid: int) -> _Size | None:
+    try:
+        return _measure(pid)
+    except (OSError, KeyError):  # it has ended
+        return None
+
+
 def _prepare(root: Path) -> dict[str, object]:
     figures: dict[str, object] = {}
     for name, rooms in BUILDINGS.items():
         file = root / f"{name}.glb"
         write_glb(building(rooms=rooms, cuts=1), file)
-        figures |= _measure_preparation(f"prepare_{name}", [file], root / f"cache-{name}")
+        cache = root / f"cache-{name}"
+        figures |= _measure_preparation(f"prepare_{name}", [file], cache)
+        figures[f"draw_{name}_rss_mb"] = _measure_drawing(file, cache)
     return figures
 
 
@@ -128,3 +161,10 @@ def _measure_preparation(name: str, files: list[Path], cache: Path) -> dict[str,
         f"{name}_cpu_seconds": cpu,
         f"{name}_seconds": seconds,
     }
+
+
+def _measure_drawing(file: Path, cache: Path) -> float:
+    command = [sys.executable, "-m", "nav_eval.cli", "bench", "render", str(file), "--steps", "60", "--json"]
+    environment = {**os.environ, "NAV_EVAL_CACHE": str(cache)}
+    done = subprocess.run(command, env=environment, stdout=PIPE, check=True)
+    return float(json.loads(done.stdout)["rss_mb"])

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
+from itertools import count
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
 from typing import NamedTuple
@@ -140,7 +141,7 @@ class Stage:
     def __init__(self, root: Path) -> None:
         self.read_backs: list[float] = []
         self.root = root
-        self._count = 0
+        self._numbers = count(1)  # of runs, which may be at the same time
         scene = SMALL_HOUSE or _write_building(root / "building.glb")
         cache = root / "cache"
         self._overrides = [
@@ -195,9 +196,9 @@ class Stage:
 
     def evaluate(self, way: Way, *more: str) -> Cost:
         """The command of a user."""
-        self._count += 1
-        out = self.root / f"run-{self._count}"
-        cpu_folder = self.root / f"cpu-{self._count}"
+        number = next(self._numbers)
+        out = self.root / f"run-{number}"
+        cpu_folder = self.root / f"cpu-{number}"
         cpu_folder.mkdir()
         command = [
             *(sys.executable, "-m", "nav_eval.cli", "evaluate", "demo_lh_vln", "--out", str(out)),

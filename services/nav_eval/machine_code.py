@@ -94,7 +94,8 @@ def _describe_compiler() -> tuple[str, ...]:
     """What makes the code, and for which processor; said without loading it."""
     versions = [_find_library(name).with_name("_version.py").read_text() for name in ("numba", "llvmlite")]
     chosen = [os.environ.get(name, "") for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_OPT")]
-    return (*versions, *chosen, platform.machine(), *_describe_processor())
+    is_generic = chosen[0] == "generic" and not chosen[1]  # for every processor of its kind, as in images
+    return (*versions, *chosen, platform.machine(), *([] if is_generic else _describe_processor()))
 
 
 def _describe_processor() -> Iterator[str]:

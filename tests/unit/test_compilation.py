@@ -154,3 +154,12 @@ def test_arguments_are_told_apart_as_numba_does():
     assert machine_code.list_types((1 << 63,)) is None
     assert machine_code.list_types(("text",)) is None
     assert machine_code.list_types((Values(square, 1.0),)) != machine_code.list_types(((square, 1.0),))
+
+
+def test_code_for_every_processor_is_found_on_every_processor(monkeypatch):
+    monkeypatch.setattr(machine_code, "_describe_processor", lambda: ["flags: this one alone"])
+    describe = machine_code._describe_compiler.__wrapped__
+    monkeypatch.delenv("NUMBA_CPU_NAME", raising=False)
+    assert "flags: this one alone" in describe()
+    monkeypatch.setenv("NUMBA_CPU_NAME", "generic")
+    assert "flags: this one alone" not in describe()
