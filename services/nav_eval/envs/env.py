@@ -15,7 +15,7 @@ from nav_eval.cache import get_cache_folder
 from nav_eval.config import BenchmarkConfig, load_benchmark
 from nav_eval.dataset.episode import Episode
 from nav_eval.dataset.loader import TaskDataset
-from nav_eval.envs.rollout import RewardOptions, Rollout
+from nav_eval.envs.rollout import RewardOptions, Rollout, Stepped
 from nav_eval.envs.spaces import make_action_reader, make_observation_space
 from nav_eval.errors import ConfigError
 from nav_eval.evaluation.episodes import load_episodes
@@ -90,8 +90,19 @@ class NavEnv(gymnasium.Env[Observed, Any]):
         return dict(self._last), info | self._info(is_success=False)
 
     def step(self, action: Any) -> tuple[Observed, float, bool, bool, Info]:  # noqa: ANN401 - whatever a policy returns
-        stepped = self._rollout.act(*self.actions.read(action))
-        places = self.last_places if stepped.over and self.last_places is not None else self.places
+        return self.finish_step(self.begin_step(action))
+
+    def begin_step(self, action: Any) -> Stepped:  # noqa: ANN401
+        """Act, without looking."""
+        return self._rollout.act(*self.actions.read(action))
+
+    def choose_places(self, stepped: Stepped) -> ObservationBuffers | None:
+        """Where the observation after such a step goes."""
+        return self.last_places if stepped.over and self.last_places is not None else self.places
+
+    def finish_step(self, stepped: Stepped) -> tuple[Observed, float, bool, bool, Info]:
+        """Look at what the step led to."""
+        places = self.choose_places(stepped)
         self._last = self._deliver(self._rollout.observe(out=places), places)
         info = self._info(is_success=stepped.success)
         if stepped.over:

@@ -7,7 +7,7 @@ knows Gymnasium.
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import NamedTuple, Self
 
@@ -16,6 +16,7 @@ from nav_eval.dataset.episode import Episode
 from nav_eval.errors import ConfigError, NavEvalError
 from nav_eval.play import EpisodePlay
 from nav_eval.simulator.base import ObservationBuffers, Observations, SimulatorSetup, open_simulator
+from nav_eval.simulator.moderngl_simulator import draw_ahead as draw_pictures_ahead
 from nav_eval.simulator.motion import AgentState
 from nav_eval.tasks import STOP, TASKS, Task
 from nav_eval.tasks.base import is_success, make_task_rules
@@ -158,6 +159,11 @@ class Rollout:
         )
         terminated = is_over and result is not None and result.stopped
         return Stepped(_compute_reward(facts, self._options), terminated, is_over and not terminated, success)
+
+
+def draw_ahead(looks: Iterable[tuple[Rollout, ObservationBuffers | None]]) -> None:
+    """Draw what several roll-outs will observe next, in fewer submissions than one each."""
+    draw_pictures_ahead((rollout._simulator, out) for rollout, out in looks)
 
 
 def _build_task_with_success(setup: SimulatorSetup) -> Task:

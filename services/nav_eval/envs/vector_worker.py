@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from nav_eval.config import BenchmarkConfig
 from nav_eval.envs.env import Info, NavEnv, Observed
+from nav_eval.envs.rollout import Stepped, draw_ahead
 from nav_eval.errors import NavEvalError
 
 ALIGNMENT = 64  #: bytes; no two arrays share a cache line
@@ -217,12 +218,13 @@ class WorkerEnvs:
         """One step of every environment, with the actions that are in memory; None if all go on."""
         began: list[EpisodeBegan] = []
         ended: list[EpisodeEnded] = []
+        stepped = self._act()
         for index in self._envs:
-            if self._waits[index]:
+            if index not in stepped:
                 began.append(self._begin(ResetRequest(env=index)))
                 self._write_step(index, reward=0.0, terminated=False, truncated=False)
                 continue
-            ending = self._step(index)
+            ending = self._finish(index, stepped[index])
             if ending is None:
                 continue
             ended.append(ending)
@@ -248,9 +250,17 @@ class WorkerEnvs:
             env=request.env, episode_id=info["episode_id"], scene_id=info["scene_id"], texts=_select_texts(observation)
         )
 
-    def _step(self, index: int) -> EpisodeEnded | None:
+    def _act(self) -> dict[int, Stepped]:
+        """What the actions led to in all environments whose episode goes on; what they show is drawn together."""
+        actions = self._memory[ACTION]
+        going = {index: env for index, env in self._envs.items() if not self._waits[index]}
+        stepped = {index: env.begin_step(actions[index]) for index, env in going.items()}
+        draw_ahead((env.rollout, env.choose_places(stepped[index])) for index, env in going.items())
+        return stepped
+
+    def _finish(self, index: int, stepped: Stepped) -> EpisodeEnded | None:
         """Texts never change along an episode, so only beginnings send them."""
-        _, reward, terminated, truncated, info = self._envs[index].step(self._memory[ACTION][index])
+        _, reward, terminated, truncated, info = self._envs[index].finish_step(stepped)
         self._write_step(index, reward=reward, terminated=terminated, truncated=truncated)
         is_over = terminated or truncated
         self._write_info(index, info, prefix=FINAL if is_over and self._mode is AutoresetMode.SAME_STEP else "")

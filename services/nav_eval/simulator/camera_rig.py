@@ -6,7 +6,7 @@ gets it drawn there in the first place.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -126,6 +126,13 @@ class RigPictures:
         channels = [twin.channel for twin in self._rig.passes[mount].values()]
         return picture.copy() if channels.count(camera.channel) > 1 else picture
 
+    def list_waiting(self) -> list[Mount]:
+        """The lenses whose pictures the renderer has not drawn yet; not wide ones, which are made of several."""
+        return [mount for mount in self._rig.passes if mount.lens is None and mount not in self._frames]
+
+    def list_channels(self, mount: Mount) -> frozenset[Channel]:
+        return frozenset(camera.channel for camera in self._rig.passes[mount].values())
+
     def draw_goal(self, image: GoalImage) -> NDArray[np.uint8]:
         if image not in self._rig.goal_pictures:
             camera = Camera(
@@ -141,18 +148,34 @@ class RigPictures:
         return self._rig.goal_pictures[image]
 
     def _draw(self, mount: Mount) -> Frame:
-        cameras = self._rig.passes[mount]
-        view = mount.make_camera(self._agent, tilt=self._tilt)
-        channels = {camera.channel for camera in cameras.values()}
-        given = {camera.channel: self._out[name] for name, camera in cameras.items() if self._has_place(name, camera)}
-        out = _make_frame(mount, channels, given) if given else None
+        view, channels = mount.make_camera(self._agent, tilt=self._tilt), self.list_channels(mount)
+        out = self._make_room(mount)
         if mount.lens is not None:
             return draw_wide_picture(self._renderer, view, mount.lens, channels, out)
-        return self._renderer.render(view, channels, out=out) if out else self._renderer.render(view, channels)
+        return self._renderer.render(view, channels, out=out)
+
+    def _make_room(self, mount: Mount) -> Frame:
+        cameras = self._rig.passes[mount]
+        given = {camera.channel: self._out[name] for name, camera in cameras.items() if self._has_place(name, camera)}
+        return _make_frame(mount, self.list_channels(mount), given)
 
     def _has_place(self, name: str, camera: CameraSensor) -> bool:
         """Whether the renderer can draw where the reading is wanted: not if the sensor delivers another type."""
         return name in self._out and camera.spec.dtype == camera.channel.dtype
+
+
+def draw_together(moments: "Sequence[RigPictures]") -> None:
+    """Draw what all cameras of several moments see, small pictures in one submission; one renderer shows them all."""
+    waiting: dict[frozenset[Channel], list[tuple[RigPictures, Mount]]] = {}
+    for moment in moments:
+        for mount in moment.list_waiting():
+            waiting.setdefault(moment.list_channels(mount), []).append((moment, mount))
+    for channels, views in waiting.items():
+        cameras = [mount.make_camera(moment._agent, tilt=moment._tilt) for moment, mount in views]
+        room = [moment._make_room(mount) for moment, mount in views]
+        frames = moments[0]._renderer.render_batch(cameras, channels, out=room)
+        for (moment, mount), frame in zip(views, frames, strict=True):
+            moment._frames[mount] = frame
 
 
 def _make_frame(mount: Mount, channels: Iterable[Channel], given: Mapping[Channel, NDArray[Any]]) -> Frame:

@@ -20,7 +20,7 @@ from nav_eval.simulator.motion import NO_ARGUMENTS, ActionRefused, AgentState, B
 from nav_eval.simulator.scene_manager import NavigableScene, SceneManager, resolve_goals
 
 if TYPE_CHECKING:  # a replay without pictures does not wait for the renderer
-    from nav_eval.simulator.camera_rig import CameraRig
+    from nav_eval.simulator.camera_rig import CameraRig, RigPictures
     from nav_eval.simulator.rendering import PreparedScene, Renderer
 
 
@@ -63,6 +63,7 @@ class ModernGLSimulator(Simulator):
 
     def act(self, action: str, arguments: Mapping[str, float] = NO_ARGUMENTS) -> AgentState:
         stage = self._current
+        stage.ahead = None
         stage.state = stage.body.apply(stage.state, action, arguments)
         stage.steps += 1
         return stage.state
@@ -72,8 +73,20 @@ class ModernGLSimulator(Simulator):
         if not stage.takes_pictures:
             return self._read_sensors(stage, NoPictures(), out)
         with self._draw(stage) as renderer:
-            pictures = stage.rig.face(renderer, stage.state.pose, tilt=stage.state.tilt / MICRODEGREES, out=out)
+            pictures = self._face(stage, renderer, out)
             return self._read_sensors(stage, pictures, out)
+
+    def _face(self, stage: "_Stage", renderer: "Renderer", out: ObservationBuffers | None) -> "RigPictures":
+        """What the cameras see now; drawn already if `draw_ahead` was asked to."""
+        from nav_eval.simulator.camera_rig import draw_together
+
+        ahead, stage.ahead = stage.ahead, None
+        if ahead is not None and ahead[0] is out:
+            return ahead[1]
+        pictures = stage.rig.face(renderer, stage.state.pose, tilt=stage.state.tilt / MICRODEGREES, out=out)
+        if len(stage.rig.passes) > 1:
+            draw_together([pictures])
+        return pictures
 
     def _read_sensors(self, stage: "_Stage", pictures: PictureSource, out: ObservationBuffers | None) -> Observations:
         context = SensorContext(
@@ -164,6 +177,26 @@ class ModernGLSimulator(Simulator):
             RENDERERS.give_back(renderer)
 
 
+def draw_ahead(looks: Iterable[tuple[Simulator, ObservationBuffers | None]]) -> None:
+    """Draw what simulators of this thread will observe next, into the places that they will be given: small pictures of
+    one scene in one submission. What they observe is the same; who draws in another way draws when asked.
+    """
+    from nav_eval.simulator.camera_rig import draw_together
+
+    scenes: dict[int, list[tuple[ModernGLSimulator, _Stage, ObservationBuffers | None]]] = {}
+    for simulator, out in looks:
+        if isinstance(simulator, ModernGLSimulator) and simulator._current.takes_pictures:
+            stage = simulator._current
+            scenes.setdefault(id(stage.drawn), []).append((simulator, stage, out))
+    for together in (each for each in scenes.values() if len(each) > 1):
+        first, shown, _ = together[0]
+        with first._draw(shown) as renderer:
+            for _, stage, out in together:
+                tilt = stage.state.tilt / MICRODEGREES
+                stage.ahead = out, stage.rig.face(renderer, stage.state.pose, tilt=tilt, out=out)
+            draw_together([stage.ahead[1] for _, stage, _ in together if stage.ahead is not None])
+
+
 @dataclass(kw_only=True, eq=False)
 class _Stage:
     """One episode under way."""
@@ -174,6 +207,8 @@ class _Stage:
     sensors: Mapping[str, Sensor]
     draw: DomainDraw | None
     steps: int = 0
+
+    ahead: "tuple[ObservationBuffers | None, RigPictures] | None" = None  #: drawn for the next look into these places
 
     def __post_init__(self) -> None:
         self.state = self.body.start(self.episode.private.start)

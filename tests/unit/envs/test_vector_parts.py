@@ -64,14 +64,13 @@ def address(array: np.ndarray) -> int:
 def test_a_picture_is_copied_at_most_once(copy, copies, mode, here, monkeypatch) -> None:
     """Follow every picture from where the renderer wrote it to where the user reads it."""
     drawn: list[int] = []
-    render = Renderer.render
+    paint = Renderer._paint
 
-    def spy(self, camera, channels, out=None):
-        frame = render(self, camera, channels, out)
-        drawn.extend(address(a) for a in (frame.rgb, frame.depth, frame.semantic) if a is not None)
-        return frame
+    def spy(self, cameras, wanted, frames):
+        paint(self, cameras, wanted, frames)
+        drawn.extend(address(a) for frame in frames for a in (frame.rgb, frame.depth, frame.semantic) if a is not None)
 
-    monkeypatch.setattr(Renderer, "render", spy)
+    monkeypatch.setattr(Renderer, "_paint", spy)
     cameras = ["rgb_left", "rgb_front", "depth_front", "semantic_front"]
     env = here(num_envs=2, sensors=cameras, copy=copy, autoreset_mode=mode)
     env.reset(seed=0)
@@ -86,6 +85,36 @@ def test_a_picture_is_copied_at_most_once(copy, copies, mode, here, monkeypatch)
                 journey = {in_memory, address(observations[name][index])}
                 assert len(journey) - 1 == copies
     env.close()
+
+
+def test_small_pictures_of_one_scene_are_drawn_together(here, task_benchmark, tmp_path, monkeypatch) -> None:
+    """All environments of a worker in one submission for each set of channels; what they see is what one alone sees."""
+    submissions: list[int] = []
+    paint = Renderer._paint
+
+    def spy(self, cameras, wanted, frames):
+        submissions.append(len(cameras))
+        paint(self, cameras, wanted, frames)
+
+    monkeypatch.setattr(Renderer, "_paint", spy)
+    cameras = ["rgb_left", "rgb_right", "depth_front", "rgb_front"]
+    overrides = ("evaluation.max_steps=4",)
+    env = here(*overrides, num_envs=3, sensors=cameras, autoreset_mode="NextStep")
+    alone = [NavEnv(task_benchmark("lh_vln", *overrides), sensors=cameras, cache=tmp_path / "cache") for _ in range(3)]
+    for single, name in zip(alone, "aca", strict=True):
+        single.reset(seed=0, options={"episode_id": name})
+    env.reset(options={"episode_ids": ["a", "c", "a"]})
+    for step in range(3):
+        actions = [(2, 1, 3)[(index + step) % 3] for index in range(3)]
+        submissions.clear()
+        observations, *_ = env.step(np.array(actions))
+        assert sorted(submissions) == [3, 6], "colour and depth of three fronts, colour of six sides"
+        for index, single in enumerate(alone):
+            seen, *_ = single.step(actions[index])
+            assert all(np.array_equal(seen[name], observations[name][index]) for name in cameras)
+    env.close()
+    for single in alone:
+        single.close()
 
 
 def test_the_last_picture_of_an_episode_has_its_own_place(here) -> None:
