@@ -149,15 +149,16 @@ class RigPictures:
 
     def _draw(self, mount: Mount) -> Frame:
         view, channels = mount.make_camera(self._agent, tilt=self._tilt), self.list_channels(mount)
-        out = self._make_room(mount)
+        given = self._list_places(mount)
+        out = _make_frame(mount, channels, given) if given else None
         if mount.lens is not None:
             return draw_wide_picture(self._renderer, view, mount.lens, channels, out)
-        return self._renderer.render(view, channels, out=out)
+        return self._renderer.render(view, channels, out=out) if out else self._renderer.render(view, channels)
 
-    def _make_room(self, mount: Mount) -> Frame:
-        cameras = self._rig.passes[mount]
-        given = {camera.channel: self._out[name] for name, camera in cameras.items() if self._has_place(name, camera)}
-        return _make_frame(mount, self.list_channels(mount), given)
+    def _list_places(self, mount: Mount) -> dict[Channel, NDArray[Any]]:
+        """Where the channels go that somebody has a place for."""
+        cameras = self._rig.passes[mount].items()
+        return {camera.channel: self._out[name] for name, camera in cameras if self._has_place(name, camera)}
 
     def _has_place(self, name: str, camera: CameraSensor) -> bool:
         """Whether the renderer can draw where the reading is wanted: not if the sensor delivers another type."""
@@ -172,7 +173,7 @@ def draw_together(moments: "Sequence[RigPictures]") -> None:
             waiting.setdefault(moment.list_channels(mount), []).append((moment, mount))
     for channels, views in waiting.items():
         cameras = [mount.make_camera(moment._agent, tilt=moment._tilt) for moment, mount in views]
-        room = [moment._make_room(mount) for moment, mount in views]
+        room = [_make_frame(mount, channels, moment._list_places(mount)) for moment, mount in views]
         frames = moments[0]._renderer.render_batch(cameras, channels, out=room)
         for (moment, mount), frame in zip(views, frames, strict=True):
             moment._frames[mount] = frame
