@@ -1,10 +1,13 @@
 """What several test packages need: a small furnished room with episodes in it."""
 
+import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
@@ -52,6 +55,24 @@ def _get_reason(report: Any) -> str:
     where = report.longrepr
     said = where[2] if isinstance(where, tuple) else str(where)
     return str(said).removeprefix("Skipped: ")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_certificates() -> Iterator[None]:
+    """All certificates of the world, which a client of httpx takes longer to read than to ask, are read once."""
+
+    @cache
+    def make(*environment: str | None) -> Any:
+        return httpx.create_ssl_context()
+
+    def share(verify: Any = True, cert: Any = None, trust_env: bool = True) -> Any:
+        if verify is True and cert is None and trust_env:
+            return make(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+        return httpx.create_ssl_context(verify, cert, trust_env)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("httpx._transports.default.create_ssl_context", share)
+        yield
 
 
 ROOM = {

@@ -19,13 +19,13 @@ from nav_eval_gateway.app import create_app
 from nav_eval_gateway.http_protocol import ConnectionGuard, ConnectionLimits, make_server_config
 from nav_eval_gateway.settings import GatewaySettings
 from nav_eval_store.database import Clock, Database
-from nav_eval_store.migrations import runner
 from nav_eval_store.people import accounts
 from nav_eval_store.people.accounts import ALL_SCOPES, Scope
 from nav_eval_store.settings import StoreSettings
 from nav_eval_store.work.broker import Broker
 from support.challenge import KEYRING, TEST
 from support.load import Deadline
+from support.migrated import migrate
 
 API = "/api/v1"
 PASSWORD = "correct horse battery"
@@ -35,9 +35,7 @@ def gateway_settings(folder: Path, *, database: str | None = None, **changes: An
     """Settings of a gateway whose files are in `folder`; the database is migrated."""
     url = database or f"sqlite:///{folder / 'store.db'}"
     store = StoreSettings(database=url, blobs=str(folder / "blobs"), keyring=KEYRING)
-    opened = store.open_database()
-    runner.upgrade(opened)
-    opened.dispose()
+    migrate(url)
     broker = Broker(f"filesystem://{folder / 'broker'}")
     usual = {
         **dict.fromkeys(("rate_limit", "login_rate_limit", "login_failures", "requests_at_once"), 0),

@@ -19,7 +19,6 @@ from nav_eval.config import load_benchmark
 from nav_eval_store.blobs import BlobStore
 from nav_eval_store.competitions import configuration
 from nav_eval_store.database import Database, Session
-from nav_eval_store.migrations import runner
 from nav_eval_store.models import EpisodeRow, Job, LeaseRow, Score, Submission
 from nav_eval_store.notifications import events
 from nav_eval_store.people import accounts, teams
@@ -28,6 +27,7 @@ from nav_eval_store.submissions.lifecycle import SubmissionState
 from nav_eval_store.uploads import records
 from support.challenge import KEYRING, TEST, competition_config
 from support.load import Deadline, measure_slowdown
+from support.migrated import migrate
 from support.worker import image_archive
 
 T = TypeVar("T")
@@ -55,10 +55,10 @@ class Stack:
             "NAV_EVAL_WORKER_GRACE": "2",
             "NAV_EVAL_FILMS": "0",  # drawing takes longer than all else
         }
+        migrate(database)
         self.database = Database(database, keyring=KEYRING)
         self.blobs = BlobStore(folder / "blobs")
         self.workers: list[subprocess.Popen[bytes]] = []
-        runner.upgrade(self.database)
         config = competition_config({**PHASE, "benchmark": str(benchmark), **phase})
         with self.database.begin() as session:
             configuration.apply(session, config, actor=TEST, benchmark_of=lambda name: load_benchmark(name, environ={}))

@@ -4,11 +4,20 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from nav_eval_store.people import accounts
 from support.challenge import GENEROUS, Challenge, competition_config
 from support.gateway import Server, gateway_settings, serving
 from support.postgres import postgres_server
 
 __all__ = ["postgres_server"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cheap_passwords() -> Iterator[None]:
+    """Hundreds of people log in here; that a guess costs what it should is for `tests/unit/store/test_passwords.py`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(accounts._SCRYPT, "n", 2**8)
+        yield
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])

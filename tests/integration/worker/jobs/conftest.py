@@ -1,14 +1,11 @@
 """A worker without processes: a real store, and a runtime that follows a script."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from nav_eval_store.database import Database
-from nav_eval_store.migrations import runner
 from nav_eval_store.settings import StoreSettings
 from nav_eval_worker.context import WorkerContext
 from nav_eval_worker.dispatcher import Dispatcher
@@ -21,19 +18,9 @@ from support.worker import room_benchmark_file
 MakeContext = Callable[..., WorkerContext]
 
 
-@pytest.fixture(scope="session")
-def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("migrated") / "store.db"
-    database = Database(f"sqlite:///{path}")
-    runner.upgrade(database)
-    database.dispose()
-    return path
-
-
 @pytest.fixture
-def stack(request: pytest.FixtureRequest, tmp_path: Path, room_data: Path, migrated: Path) -> Iterator[Stack]:
+def stack(request: pytest.FixtureRequest, tmp_path: Path, room_data: Path) -> Iterator[Stack]:
     """A competition in the room, on SQLite; nobody works yet. The parameter, if any, is what its phase verifies."""
-    shutil.copyfile(migrated, tmp_path / "store.db")
     benchmark = room_benchmark_file(tmp_path, room_data)
     stack = Stack(
         tmp_path,

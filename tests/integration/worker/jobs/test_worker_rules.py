@@ -1,7 +1,6 @@
 """Scores by the rule of the benchmark, and what of them a team gets as files."""
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,8 +44,7 @@ def plays_subtasks(pair: ScriptedPair) -> Iterator[Message]:
 
 
 @pytest.fixture
-def reference_stack(tmp_path: Path, room_data: Path, migrated: Path) -> Iterator[Stack]:
-    shutil.copyfile(migrated, tmp_path / "store.db")
+def reference_stack(tmp_path: Path, room_data: Path) -> Iterator[Stack]:
     benchmark = room_benchmark_file(tmp_path, room_data)
     benchmark.write_text(benchmark.read_text() + "  task:\n    scoring:\n      rule: reference\n")
     stack = Stack(tmp_path, database=f"sqlite:///{tmp_path / 'store.db'}", benchmark=benchmark, verify="none")
