@@ -46,7 +46,10 @@ class OBB:
 
     @property
     def world_to_local(self) -> mn.Matrix4:
-        return self.local_to_world.inverted()
+        """To the cube between −1 and 1; without a number in the direction in which the box is flat, as ever."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shrunk = np.asarray(self._turn.to_matrix()).T / np.asarray(self.half_extents)[:, None]
+            return mn.Matrix4.from_(shrunk, -(shrunk @ np.asarray(self.center)))
 
     @property
     def volume(self) -> float:

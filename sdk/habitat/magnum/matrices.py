@@ -101,6 +101,11 @@ class _SquareMatrix:
         rows = ",\n       ".join(", ".join(f"{number:g}" for number in row) for row in self._rows)
         return f"Matrix({rows})"
 
+    def tolist(self) -> list[list[float]]:
+        """Row by row: matrices of boxes were arrays up to 0.3.2, and are written to files by this."""
+        rows: list[list[float]] = self._rows.tolist()
+        return rows
+
     def transposed(self) -> Self:
         return type(self).from_rows(self._rows.T)
 

@@ -3,6 +3,7 @@
 import importlib
 from contextlib import suppress
 
+import numpy as np
 import pytest
 
 import habitat_sim
@@ -73,6 +74,19 @@ def test_a_turned_box_has_a_nearest_point():
     box = habitat_sim.geo.OBB((1, 0, 0), (4, 2, 2)).rotate(mn.Quaternion.rotation(mn.Deg(90), mn.Vector3(0, 1, 0)))
     assert box.closest_point((1, 0, 5)) == mn.Vector3(1, 0, 2)
     assert box.closest_point((1, 0.5, 0)) == mn.Vector3(1, 0.5, 0)
+
+
+def test_boxes_are_taken_apart_into_lists():
+    """HOV-SG writes all that is known of a box into a file; sheets, which have no height, are boxes too."""
+    box = habitat_sim.geo.OBB((1, 2, 3), (4, 0, 2)).rotate(mn.Quaternion.rotation(mn.Deg(90), mn.Vector3(0, 1, 0)))
+    assert np.allclose(
+        box.local_to_world.tolist(), [[0, 0, 1, 1], [0, 0, 0, 2], [-2, 0, 0, 3], [0, 0, 0, 1]], atol=1e-6
+    )
+    inverse = np.array(box.world_to_local.tolist())
+    assert np.allclose(inverse[[0, 2]], [[0, 0, -0.5, 1.5], [1, 0, 0, -1]], atol=1e-6)
+    assert not np.isfinite(inverse[1]).any()
+    whole = habitat_sim.geo.OBB((1, 2, 3), (4, 6, 2))
+    assert whole.world_to_local @ whole.local_to_world == mn.Matrix4()
 
 
 def test_vectors_are_compared_number_by_number():
