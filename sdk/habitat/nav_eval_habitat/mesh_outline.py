@@ -32,15 +32,11 @@ class MeshOutline:
         return np.array(lower), np.array(upper)
 
     def get_soup(self, island: int = -1) -> Soup:
-        """The triangles of one island, or of all, island by island; vertices are not shared between islands."""
+        """The triangles of one island, or of all, island by island: every three vertices are one, and none is shared."""
         wanted = sorted(set(self.polygons.islands.tolist())) if island < 0 else [island]
-        vertices, indices = [np.zeros((0, 3))], [np.zeros(0, np.int64)]
-        for part in wanted:
-            fans = np.array(self._list_fans(part), dtype=np.int64).reshape(-1)
-            used, places = np.unique(fans, return_inverse=True)
-            indices.append(places.reshape(-1) + sum(map(len, vertices)))
-            vertices.append(self.polygons.vertices[used])
-        return np.concatenate(vertices), np.concatenate(indices)
+        fans = [fan for part in wanted for fan in self._list_fans(part)]
+        corners = np.array(fans, dtype=np.int64).reshape(-1)
+        return self.polygons.vertices[corners], np.arange(len(corners))
 
     def _list_fans(self, island: int) -> list[tuple[int, int, int]]:
         shapes = [

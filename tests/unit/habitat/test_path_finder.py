@@ -94,6 +94,7 @@ def test_islands_have_area_radius_and_triangles(finder):
     assert sum(finder.island_area(k) for k in range(finder.num_islands)) == pytest.approx(finder.navigable_area)
     vertices, indices = finder.build_navmesh_vertices(), finder.build_navmesh_vertex_indices()
     corners = np.asarray(vertices)[np.reshape(indices, (-1, 3))]
+    assert np.array_equal(np.reshape(vertices, (-1, 3, 3)), corners)  # PONI takes them without the indices
     areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1) / 2
     assert areas.sum() == pytest.approx(finder.navigable_area, rel=0.02)
     assert (finder.get_island([900.0, 0.0, 900.0]), finder.island_radius([900.0, 0.0, 900.0])) == (-1, 0.0)
