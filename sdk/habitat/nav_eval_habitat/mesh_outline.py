@@ -32,7 +32,7 @@ class MeshOutline:
         return np.array(lower), np.array(upper)
 
     def get_soup(self, island: int = -1) -> Soup:
-        """The triangles of one island, or of all, island by island: every three vertices are one, and none is shared."""
+        """The triangles of one island, or of all, island by island: each has three vertices of its own."""
         wanted = sorted(set(self.polygons.islands.tolist())) if island < 0 else [island]
         fans = [fan for part in wanted for fan in self._list_fans(part)]
         corners = np.array(fans, dtype=np.int64).reshape(-1)
