@@ -41,7 +41,7 @@ NOT_RULES: Mapping[str, Any] = {
     "agent_service": True,
     "output": True,
     "evaluation": {"workers": True},
-    "simulator": {"rendering": {"gpu": True, "cache_mb": True, "culling": True}},
+    "simulator": {"rendering": {"gpu": True, "cache_mb": True, "culling": True, "threads": True}},
 }
 
 

@@ -54,7 +54,7 @@ class RendererPool:
 
     def _open(self, scene: Scene | PreparedScene, settings: RenderingConfig) -> Renderer:
         if settings.gpu not in self._devices:
-            self._devices[settings.gpu] = _open_device(settings.gpu)
+            self._devices[settings.gpu] = _open_device(settings)
         device = self._devices[settings.gpu]
         return Renderer(scene, device=device, trilinear=_choose_filter(settings), culling=settings.culling)
 
@@ -76,8 +76,12 @@ def _choose_filter(settings: RenderingConfig) -> bool | None:
     return settings.filter == "trilinear"
 
 
-def _open_device(gpu: int | str) -> Device:
+def _open_device(settings: RenderingConfig) -> Device:
     """The device that the configuration names; never silently another one."""
+    from nav_eval.simulator.rendering.render_threads import set_render_threads
+
+    set_render_threads(settings.threads)
+    gpu = settings.gpu
     if gpu == "cpu":
         return Device.open_software()
     return Device.open(gpu if isinstance(gpu, int) else None)

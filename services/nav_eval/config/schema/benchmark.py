@@ -167,6 +167,8 @@ class RenderingConfig(ConfigModel):
     """Of minified textures: blend the two nearest mipmaps, or take the nearest; `auto` blends on graphics cards."""
     culling: Flag = True
     """Skip what cannot be seen; pictures are the same either way."""
+    threads: Annotated[Index | Literal["auto"], LaterField] = 0
+    """Of Mesa's software renderer, per process: 0 draws in the calling thread, `auto` measures once what is faster."""
     cache_mb: Count = 2048
     """How much prepared scene data to keep in memory."""
 
