@@ -16,6 +16,7 @@ from nav_eval_worlds.palettes import weigh_colours
 from nav_eval_worlds.randomness import RandomStream
 from nav_eval_worlds.textures.outlooks import OUTLOOKS
 from nav_eval_worlds.textures.texture import ONCE, compute_mean_light, make_texture
+from nav_eval_worlds.textures.wear import CAN_WEAR, WORN
 
 #: a kind of finish, several kinds to draw one of, or a kind with the colours that it may have
 FinishChoice = str | tuple[str, ...] | Mapping[str, tuple[str, ...]]
@@ -90,11 +91,14 @@ FINISH_KINDS = {
         FinishKind("pottery", "ceramic", (*VIVID, "white", "beige", "brown", "black"), ("glaze",)),
         FinishKind("glassware", "glass", ("green", "dark green", "brown", "blue", "light blue", "orange")),
         FinishKind("glass", "glass", ("light blue",), alpha=0.18),
+        FinishKind("pane", "glass", ("white",), ("pane",), alpha=0.4),  # later generators
+        FinishKind("smudge", "dirt", ("brown",), ("smudge",), alpha=0.45),  # later generators
         FinishKind("stone", "stone", ("white", "grey", "dark grey", "black", "beige"), ("marble", "granite")),
         FinishKind("wicker", "wicker", ("light brown", "brown", "beige"), ("wicker",)),
         FinishKind("cardboard", "cardboard", ("light brown",), ("cardboard",)),
         FinishKind("paper", "paper", ("white",)),
         FinishKind("cover", "paper", (*VIVID, "black", "brown", "white")),
+        FinishKind("fruit", "fruit", ("red", "green", "yellow")),  # later generators
         FinishKind("wax", "wax", ("white", "red", "beige", "green")),
         FinishKind("leaf", "plant", ("green", "dark green"), ("leaves",)),
         FinishKind("soil", "soil", ("dark brown",)),
@@ -151,11 +155,17 @@ FINISH_KINDS = {
 
 def make_finish(kind: str, draw: RandomStream, colours: Sequence[str] = (), patterns: Sequence[str] = ()) -> Finish:
     """A finish of this kind, from all or from some of its colours and patterns."""
+    kind = _LATER_KINDS.get(kind, kind) if draw.generator != FIRST_GENERATOR else kind
     family = FINISH_KINDS[kind]
     colour = _choose_colour(kind, tuple(colours or family.colours), draw)
     pattern = draw.choice(patterns or family.patterns)
     variant = draw.choose_pooled(range(VARIANTS)) if pattern else 0
+    if draw.generator != FIRST_GENERATOR and pattern in CAN_WEAR and draw.chance(draw.style.wear):
+        pattern += WORN
     return Finish(kind, colour, choose_shade(colour, draw), pattern, variant)
+
+
+_LATER_KINDS = {"glass": "pane"}  #: what later generators use instead
 
 
 def _choose_colour(kind: str, colours: tuple[str, ...], draw: RandomStream) -> str:

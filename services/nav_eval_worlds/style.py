@@ -12,6 +12,7 @@ class HouseStyle:
     name: str = ""  #: empty in houses of the first generator
     time: str = ""  #: of day, when the house is seen
     place: str = ""  #: what is outside
+    wear: float = 0.35  #: how many of its surfaces show that somebody lives here; 0 to 1
     #: kind of finish → how often each colour is chosen, compared with the others; kinds that are not here are free
     colours: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     #: category → models in somebody's folder; categories that are not here are made by our own makers

@@ -8,6 +8,7 @@ from nav_eval_worlds.furniture import (  # noqa: F401 - importing a module puts 
     chair_shapes,
     decor_shapes,
     desk_shapes,
+    everyday_pieces,
     kitchen_shapes,
     lamp_shapes,
     plant_shapes,

@@ -1,5 +1,6 @@
 """What stands in a bathroom, and what stands in a garage."""
 
+from nav_eval.generator_version import FIRST_GENERATOR
 from nav_eval_worlds.furniture.piece import (
     BODY,
     Piece,
@@ -257,7 +258,7 @@ def make_car(draw: RandomStream) -> Piece:
     finishes = make_finishes(
         draw,
         body="car paint",
-        windows={"glassware": ("dark green", "blue")},
+        windows={"glassware": ("dark green", "blue")} if draw.generator == FIRST_GENERATOR else {"metal": ("black",)},
         tyres={"rubber": ("black",)},
         chrome="chrome",
         lights="bulb",

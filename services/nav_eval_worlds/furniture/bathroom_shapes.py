@@ -139,7 +139,7 @@ def make_hung_vanity(draw: RandomStream) -> Piece:
     width, depth, height = draw.between(0.6, 0.95), draw.between(0.44, 0.48), draw.between(0.82, 0.87)
     made = make_parts(
         "cabinet",
-        make_box((width, 0.5, depth - 0.02), (0, height - 0.54, -0.01)),
+        make_box((width, 0.42, depth - 0.02), (0, height - 0.54, -0.01)),
         *(make_box((width - 0.01, 0.24, 0.018), (0, y, depth / 2 - 0.012)) for y in (height - 0.535, height - 0.285)),
         make_box((width * 0.6, 0.05, 0.03), (0, 0, -depth / 2 + 0.015)),
         make_box((0.08, height - 0.5, 0.03), (0, 0.02, -depth / 2 + 0.015)),

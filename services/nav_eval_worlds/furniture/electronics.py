@@ -1,5 +1,6 @@
 """Lamps, screens and machines with a plug, in all rooms; candles too."""
 
+from nav_eval.generator_version import FIRST_GENERATOR
 from nav_eval_worlds.furniture.piece import (
     BODY,
     Piece,
@@ -187,6 +188,8 @@ def _make_drum_machine(draw: RandomStream, category: str, *, door: str) -> Piece
         "ring", make_cylinder(0.035, 0.03, sides=14).tilt(90).translate((0.14, height - 0.08, depth / 2))
     )
     kind, colours = ("glassware", ("dark green", "blue")) if door == "glass" else ("enamel", ("light grey",))
+    if door == "glass" and draw.generator != FIRST_GENERATOR:
+        kind, colours = "plastic", ("black", "grey")  # as dark as drums are behind their glass
     pane = make_finish(kind, draw, colours)
     finishes = {
         BODY: make_finish("enamel", draw, ("white", "light grey", "dark grey")),

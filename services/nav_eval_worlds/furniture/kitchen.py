@@ -6,6 +6,7 @@ entries draw a style of their own.
 
 from dataclasses import dataclass
 
+from nav_eval.generator_version import FIRST_GENERATOR
 from nav_eval.records.geometry import Vec3
 from nav_eval_worlds.furniture.piece import (
     BODY,
@@ -91,7 +92,8 @@ def make_base_unit(draw: RandomStream, style: KitchenStyle, *, width: float) -> 
 def make_sink_unit(draw: RandomStream, style: KitchenStyle) -> Piece:
     """A unit with a basin let into the worktop and a tap."""
     width = 0.8
-    made = _make_carcass(width, height=0.68)
+    is_first = draw.generator == FIRST_GENERATOR
+    made = _make_carcass(width, height=0.68) if is_first else make_sink_carcass(width, 0.69)
     made += _make_fronts(width / 2, ((0.11, 0.74),), x=-width / 4)
     made += _make_fronts(width / 2, ((0.11, 0.74),), x=width / 4)
     rim, deep = 0.06, 0.42
@@ -254,6 +256,12 @@ def _make_carcass(width: float, *, height: float = HEIGHT - TOP - 0.1) -> list[S
     return make_parts("carcass", make_box((width, height, DEPTH - 0.02), (0, 0.1, -0.01))) + make_parts(
         "plinth", make_box((width, 0.1, DEPTH - 0.08), (0, 0, -0.04))
     )
+
+
+def make_sink_carcass(width: float, top: float) -> list[SolidPart]:
+    """Up to below the basin, and beside it up to the worktop."""
+    sides = make_box_pair((0.018, HEIGHT - TOP - top, DEPTH - 0.02), (width / 2 - 0.009, top, -0.01))
+    return _make_carcass(width, height=top - 0.1) + make_parts("carcass", *sides)
 
 
 def _make_worktop(width: float) -> list[SolidPart]:

@@ -206,7 +206,7 @@ def _make_sink_front(width: float) -> list[SolidPart]:
 def make_double_sink(draw: RandomStream, style: KitchenStyle) -> Piece:
     """Two basins and an arched tap."""
     width = 0.8
-    made = make_carcass(width, height=0.66) + _make_sink_front(width)
+    made = kitchen.make_sink_carcass(width, 0.69) + _make_sink_front(width)
     made += make_parts(
         "top",
         *(
@@ -249,7 +249,7 @@ def make_apron_sink(draw: RandomStream, style: KitchenStyle) -> Piece:
 def make_drainer_sink(draw: RandomStream, style: KitchenStyle) -> Piece:
     """A basin on one side, a ribbed drainer on the other."""
     width = 0.8
-    made = make_carcass(width, height=0.66) + _make_sink_front(width)
+    made = kitchen.make_sink_carcass(width, 0.69) + _make_sink_front(width)
     made += make_parts(
         "basin",
         make_box((0.38, TOP, 0.44), (0.19, HEIGHT - TOP, 0)),

@@ -121,6 +121,18 @@ REAL_SIZES: dict[str, SizeRange] = {
     "vending machine": _make_range(0.6, 1.2, 1.5, 2.0, 0.5, 1.0),
     "water cooler": _make_range(0.25, 0.45, 0.9, 1.6, 0.25, 0.45),
     "whiteboard": _make_range(0.6, 2.4, 0.5, 1.4, 0.01, 0.2),
+    "computer mouse": _make_range(0.08, 0.14, 0.025, 0.05, 0.05, 0.08),
+    "cutting board": _make_range(0.2, 0.5, 0.01, 0.15, 0.14, 0.35),
+    "document": _make_range(0.14, 0.45, 0.001, 0.05, 0.1, 0.33),
+    "folder": _make_range(0.1, 0.5, 0.25, 0.35, 0.1, 0.3),
+    "fruit": _make_range(0.04, 0.25, 0.03, 0.13, 0.04, 0.2),
+    "knife block": _make_range(0.08, 0.26, 0.15, 0.36, 0.08, 0.2),
+    "paint can": _make_range(0.1, 0.3, 0.1, 0.4, 0.1, 0.3),
+    "pen holder": _make_range(0.06, 0.14, 0.07, 0.22, 0.06, 0.14),
+    "phone": _make_range(0.12, 0.28, 0.006, 0.14, 0.06, 0.24),
+    "remote control": _make_range(0.1, 0.26, 0.01, 0.04, 0.03, 0.07),
+    "teapot": _make_range(0.14, 0.32, 0.09, 0.24, 0.1, 0.22),
+    "tool": _make_range(0.12, 0.45, 0.005, 0.06, 0.02, 0.16),
 }  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """Cupboards, shelves and other places for things."""
 
+from nav_eval.generator_version import FIRST_GENERATOR
 from nav_eval.records.geometry import Vec3
 from nav_eval_worlds.furniture.piece import (
     BODY,
@@ -58,7 +59,9 @@ def make_tall_cabinet(draw: RandomStream) -> Piece:
     """A cupboard with two doors and glass above."""
     width, depth, height = draw.between(0.8, 1.0), draw.between(0.36, 0.42), draw.between(1.7, 1.95)
     body = _choose_board_finish(draw)
-    made = make_parts(BODY, make_box((width, height, depth - 0.02), (0, 0, -0.01)))
+    is_first = draw.generator == FIRST_GENERATOR
+    solid = make_parts(BODY, make_box((width, height, depth - 0.02), (0, 0, -0.01)))
+    made = solid if is_first else _make_open_top(width, height, depth)
     for side in (-1, 1):
         x = side * width / 4
         made += _make_panel_door((x, 0.08, depth / 2 - 0.01), (width / 2 - 0.012, height * 0.45), framed=True)
@@ -71,9 +74,39 @@ def make_tall_cabinet(draw: RandomStream) -> Piece:
         made += make_parts(
             "handles", make_cylinder(0.015, 0.03, (side * 0.05, height * 0.45, depth / 2 + 0.01), sides=8)
         )
-    panes = make_finish("mirror", draw)
+    panes = make_finish("mirror" if is_first else "glass", draw)
     finishes = {BODY: body, "front": body, "panes": panes, "handles": _choose_handle_finish(draw)}
-    return make_piece("cabinet", made, finishes, clearance=0.5)
+    surfaces = [] if is_first else _list_shelves_behind_glass(width, height, depth)
+    return make_piece("cabinet", made, finishes, surfaces=surfaces, clearance=0.5)
+
+
+def _make_open_top(width: float, height: float, depth: float) -> list[SolidPart]:
+    """Closed below, open behind the glass above, with a shelf."""
+    foot = height * 0.53
+    middle, rise = (foot + height) / 2, height - foot
+    return make_parts(
+        BODY,
+        make_box((width, foot, depth - 0.02), (0, 0, -0.01)),
+        make_box((width, rise, 0.015), (0, foot, -depth / 2 + 0.0075)),
+        make_box((width, 0.02, depth - 0.02), (0, height - 0.02, -0.01)),
+        make_box((width - 0.04, 0.016, depth - 0.06), (0, middle, -0.01)),
+        *make_box_pair((0.018, rise, depth - 0.02), (width / 2 - 0.009, foot, -0.01)),
+    )
+
+
+def _list_shelves_behind_glass(width: float, height: float, depth: float) -> list[SupportSurface]:
+    foot = height * 0.53
+    room = (height - foot) / 2
+    return [
+        SupportSurface(
+            x=(-width / 2 + 0.05, width / 2 - 0.05),
+            z=(-depth / 2 + 0.04, depth / 2 - 0.08),
+            y=y,
+            kind="dishes",
+            headroom=room - 0.05,
+        )
+        for y in (foot, foot + room + 0.016)
+    ]
 
 
 @register_maker("tv_stand")

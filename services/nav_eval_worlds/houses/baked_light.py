@@ -24,6 +24,7 @@ from nav_eval_worlds.houses.lighting import (
 )
 from nav_eval_worlds.houses.ray_tree import make_ray_tree
 from nav_eval_worlds.houses.shadows import LightPlaces, Response, compute_response, find_response, remember_response
+from nav_eval_worlds.houses.wear import compute_wear
 from nav_eval_worlds.materials import FINISH_KINDS, get_finish_kind
 from nav_eval_worlds.randomness import RandomStream
 
@@ -39,6 +40,8 @@ RETURNED = 0.85  #: of the light in a room that its walls give back
 SKY_STRENGTH, SUN_STRENGTH, LAMP_STRENGTH = 9.0, 2.2, 0.95
 FILM = (1.5, 0.75)  #: how much a little light counts for, and how much bright light is held back
 PANES = 3  #: points of a window along each side
+FLAT = 0.13  #: metres that things on walls stand out at most if they cast no shadow on it,
+HUNG = 0.25  #: and how high above the floor they begin
 _SHELL = ("floor", "ceiling", "wall")
 _THIN = (
     "ceiling lamp",
@@ -105,7 +108,7 @@ def bake_house_light(scene: Scene) -> NDArray[np.uint8]:
 def bake_traced_colors(scene: Scene) -> NDArray[np.uint8]:
     """Vertex colours (V × 4) of the scene under its own lights."""
     samples = trace_samples(scene)
-    light = _expose(compute_sample_light(scene, samples))[samples.of_vertex]
+    light = (_expose(compute_sample_light(scene, samples)) * samples.wear)[samples.of_vertex]
     light[find_glowing(scene)] = 1.0
     colors = np.full((len(light), 4), 255, np.uint8)
     colors[:, :3] = np.round(np.clip(light, 0, 1) * 255)
@@ -118,6 +121,7 @@ class LightSamples(NamedTuple):
     of_vertex: NDArray[np.int64]  #: the sample of each vertex
     owner: NDArray[np.int64]  #: the object of each sample
     response: Response
+    wear: Array  #: N × 3, a factor on what is seen
 
 
 def trace_samples(scene: Scene) -> LightSamples:
@@ -130,7 +134,8 @@ def trace_samples(scene: Scene) -> LightSamples:
         points = _find_sample_points(scene, owner, first)
         response = compute_response(make_ray_tree(_find_blocking(scene)), points, _get_normals(scene, first), places)
         remember_response(scene.positions, places, response)
-    return LightSamples(sample, owner[first], response)
+    wear = compute_wear(scene, scene.positions[first].astype(np.float64), owner[first])
+    return LightSamples(sample, owner[first], response, wear)
 
 
 def compute_sample_light(scene: Scene, samples: LightSamples) -> Array:
@@ -290,13 +295,36 @@ def _find_suns(sun: Light) -> list[tuple[float, ...]]:
 
 def _find_blocking(scene: Scene) -> Array:
     """Corners of everything that light does not pass."""
-    thin = [item.object_id for item in scene.semantics.objects if item.category in _THIN and item.category != "window"]
+    regions = {region.region_id: region for region in scene.semantics.regions}
+    thin = [item.object_id for item in scene.semantics.objects if _is_thin(item, regions.get(item.region or ""))]
     kinds = [FINISH_KINDS.get(get_finish_kind(material)) for material in scene.materials]
     clear = [
         number for number, kind in enumerate(kinds) if kind is not None and (kind.alpha < 1 or kind.name in _OUTLOOKS)
     ]
     keep = ~np.isin(scene.triangle_object, thin) & ~np.isin(scene.triangle_material, clear)
     return np.ascontiguousarray(scene.positions[scene.triangles[keep]].astype(np.float64))
+
+
+def _is_thin(item: SceneObject, region: Region | None) -> bool:
+    """Its shadow would be larger than itself: cells of walls are far larger than a picture or a window sill is deep."""
+    if item.category in _THIN:
+        return True
+    bottom = item.center[1] - item.size[1] / 2
+    hangs = region is not None and bottom > region.lower[1] + HUNG and _is_at_outline(item, region)
+    return hangs and min(item.size[0], item.size[2]) < FLAT
+
+
+def _is_at_outline(item: SceneObject, region: Region) -> bool:
+    """Whether its back is at a wall."""
+    (x, _, z), (width, _, depth) = item.center, item.size
+    corners = region.floor_polygon
+    for (ax, az), (bx, bz) in zip(corners, (*corners[1:], corners[0]), strict=True):
+        along_x = abs(az - bz) < 1e-6
+        place, half, line = (z, depth / 2, az) if along_x else (x, width / 2, ax)
+        here, low, high = (x, min(ax, bx), max(ax, bx)) if along_x else (z, min(az, bz), max(az, bz))
+        if low < here < high and abs(abs(place - line) - half) < INSIDE:
+            return True
+    return False
 
 
 _OUTLOOKS = ("view", "outlook")

@@ -6,6 +6,15 @@ import numpy as np
 
 from nav_eval.generator_version import FIRST_GENERATOR
 from nav_eval_worlds.furniture.piece import BODY, SolidPart, make_parts
+from nav_eval_worlds.houses.door_leaves import (
+    FOOT_RAIL,
+    PALE,
+    is_glazed,
+    is_public,
+    make_glazed_leaf,
+    make_smudges,
+    make_solid_leaf,
+)
 from nav_eval_worlds.houses.plan.geometry import Edge, Rect
 from nav_eval_worlds.houses.plan.model import WALL, FloorPlan, Opening, OpeningKind, Room
 from nav_eval_worlds.houses.plan.openings import find_wall, get_leaf_rect
@@ -33,17 +42,27 @@ def make_openings(plan: FloorPlan, styles: dict[str, RoomStyle], draw: RandomStr
         elif opening.kind is OpeningKind.ARCHWAY:
             found.append(_make_archway(opening, room, style, base))
         elif opening.kind is OpeningKind.DOOR:
-            found.append(_make_door(plan, opening, room, style, base))
+            found.append(_make_door(plan, opening, room, style, base, draw))
         else:
-            found.append(_make_closed_door(opening, room, style, base, draw.fork(opening.opening_id)))
+            found.append(_make_closed_door(plan, opening, room, style, base, draw))
     return found
 
 
-def _make_door(plan: FloorPlan, opening: Opening, room: Room, style: RoomStyle, base: int) -> Fixture:
+def _make_door(
+    plan: FloorPlan, opening: Opening, room: Room, style: RoomStyle, base: int, draw: RandomStream
+) -> Fixture:
+    own = draw.fork("leaf", opening.opening_id)
+    is_clear = is_glazed(plan, opening, own)
+    is_touched = draw.generator != FIRST_GENERATOR and style.leaf.colour in PALE and own.chance(draw.style.wear)
     made = make_parts("frame", *_make_frame(opening, base), _make_threshold(opening, base))
     if opening.leaf:
-        made += _make_leaf(opening, plan.room(opening.leaf.room), base)
+        leaf_room = plan.room(opening.leaf.room)
+        made += _make_leaf(opening, leaf_room, base, is_clear=is_clear, is_touched=is_touched)
     slot_body = {BODY: style.leaf, "frame": style.trim, "handle": _HANDLE}
+    if is_clear:
+        slot_body["glass"] = make_finish("glass", draw.fork("glass"))
+    if is_touched:
+        slot_body["smudge"] = make_finish("smudge", draw.fork("smudge"))
     owner = opening.leaf.room if opening.leaf else room.room_id
     if not opening.leaf:
         made = [SolidPart(BODY, part.mesh) for part in made]
@@ -81,19 +100,13 @@ def _make_threshold(opening: Opening, base: int) -> SolidMesh:
     )
 
 
-def _make_leaf(opening: Opening, room: Room, base: int) -> list[SolidPart]:
-    """The opened leaf with raised fields and a handle on both sides."""
+def _make_leaf(opening: Opening, room: Room, base: int, *, is_clear: bool, is_touched: bool) -> list[SolidPart]:
+    """The opened leaf, with a handle on both sides."""
     assert opening.leaf
     rect = get_leaf_rect(opening, room, opening.leaf)
-    made = make_parts(BODY, make_block(rect, base + 12, base + opening.head - 10))
+    make = make_glazed_leaf if is_clear else make_solid_leaf
+    made = make(rect, base + 12, base + opening.head - 10)
     thin_x = rect.width < rect.depth
-    for low, high in ((180, 880), (1040, 1880)):
-        field = (
-            Rect(rect.x0 - 6, rect.z0 + 130, rect.x1 + 6, rect.z1 - 130)
-            if thin_x
-            else Rect(rect.x0 + 130, rect.z0 - 6, rect.x1 - 130, rect.z1 + 6)
-        )
-        made += make_parts(BODY, make_block(field, base + low, base + high))
     wall = find_wall(opening, room)
     far = wall.normal[0] + wall.normal[1] > 0  # the handle is at the end away from the wall
     if thin_x:
@@ -102,44 +115,61 @@ def _make_leaf(opening: Opening, room: Room, base: int) -> list[SolidPart]:
     else:
         x = rect.x1 - 70 if far else rect.x0 + 70
         grip = Rect(x - 60, rect.z0 - 45, x - 45, rect.z1 + 45)
-    return made + make_parts("handle", make_block(grip, base + 1010, base + 1030))
+    made += make_parts("handle", make_block(grip, base + 1010, base + 1030))
+    return made + (make_smudges(rect, z if thin_x else x, base + 1000) if is_touched else [])
 
 
-def _make_closed_door(opening: Opening, room: Room, style: RoomStyle, base: int, draw: RandomStream) -> Fixture:
+def _make_closed_door(
+    plan: FloorPlan, opening: Opening, room: Room, style: RoomStyle, base: int, house: RandomStream
+) -> Fixture:
     """Front door or garage door, shut."""
-    low, high = opening.span
-    inside = _get_inside_sign(opening, room)
-    face = sorted((inside * (WALL // 2 - 50), -inside * 20))
+    draw, gate = house.fork(opening.opening_id), opening.kind is OpeningKind.GATE
+    is_clear = not gate and is_glazed(plan, opening, draw.fork("glazed"))
     made = make_parts("frame", *_make_frame(opening, base), _make_threshold(opening, base))
-    made += make_parts(BODY, make_block(_make_crossing_rect(opening, low, high, *face), base, base + opening.head))
-    field = sorted((inside * (WALL // 2 - 50), inside * (WALL // 2 - 38)))
-    gate = opening.kind is OpeningKind.GATE
-    rows = 4 if gate else 2
-    step = (opening.head - 100) // rows
-    for row in range(rows):
-        bottom = base + 60 + row * step
-        for part in range(3 if gate else 2):
-            wide = (high - low - 120) // (3 if gate else 2)
-            x = low + 60 + part * wide
-            made += make_parts(
-                BODY,
-                make_block(
-                    _make_crossing_rect(opening, x + 30, x + wide - 30, *field), bottom + 40, bottom + step - 40
-                ),
-            )
+    leaf = _make_clear_slab(plan, opening, room, base) if is_clear else _make_slab(opening, room, base, gate=gate)
+    inside = _get_inside_sign(opening, room)
     grip = sorted((inside * (WALL // 2 - 50), inside * (WALL // 2 + 10)))
-    made += make_parts(
-        "handle", make_block(_make_crossing_rect(opening, high - 120, high - 90, *grip), base + 980, base + 1110)
-    )
+    high = opening.span[1]
+    handle = make_block(_make_crossing_rect(opening, high - 120, high - 90, *grip), base + 980, base + 1110)
+    made += [*leaf, *make_parts("handle", handle)]
     body = make_finish("lacquer" if gate else draw.choice(("wood", "bright lacquer", "lacquer")), draw)
-    name = "garage door" if gate else "front door"
+    finishes = {BODY: body, "frame": style.trim, "handle": _HANDLE}
+    if is_clear:
+        finishes |= {"glass": make_finish("glass", house.fork("glass")), "view": _make_outlook(house.fork("view"))}
     return Fixture(
         category="door",
         room=room.room_id,
         parts=tuple(made),
-        finishes={BODY: body, "frame": style.trim, "handle": _HANDLE},
-        name=name,
+        finishes=finishes,
+        name="garage door" if gate else "front door",
     )
+
+
+def _make_slab(opening: Opening, room: Room, base: int, *, gate: bool) -> list[SolidPart]:
+    """Closed, with raised fields on its inner face."""
+    (low, high), inside = opening.span, _get_inside_sign(opening, room)
+    face = sorted((inside * (WALL // 2 - 50), -inside * 20))
+    made = make_parts(BODY, make_block(_make_crossing_rect(opening, low, high, *face), base, base + opening.head))
+    field = sorted((inside * (WALL // 2 - 50), inside * (WALL // 2 - 38)))
+    rows, columns = (4, 3) if gate else (2, 2)
+    step, wide = (opening.head - 100) // rows, (high - low - 120) // columns
+    for row in range(rows):
+        bottom = base + 60 + row * step
+        for part in range(columns):
+            x = low + 60 + part * wide
+            rect = _make_crossing_rect(opening, x + 30, x + wide - 30, *field)
+            made += make_parts(BODY, make_block(rect, bottom + 40, bottom + step - 40))
+    return made
+
+
+def _make_clear_slab(plan: FloorPlan, opening: Opening, room: Room, base: int) -> list[SolidPart]:
+    """Glass in a frame, all over at work and in the upper half at home, and what is outside behind it."""
+    low, high = opening.span
+    inside = _get_inside_sign(opening, room)
+    face = sorted((inside * (WALL // 2 - 50), -inside * 20))
+    rect = _make_crossing_rect(opening, low, high, *face)
+    made = make_glazed_leaf(rect, base, base + opening.head, foot=FOOT_RAIL if is_public(plan) else 1180)
+    return made + make_parts("view", _make_view(find_wall(opening, room), opening, depth=WALL // 2 + 19, base=base))
 
 
 def _make_window(opening: Opening, room: Room, style: RoomStyle, base: int, draw: RandomStream) -> Fixture:

@@ -60,8 +60,18 @@ PUBLIC_FURNITURE = (
     "reception desk", "trolley", "vending machine", "water cooler", "whiteboard",
 )  # fmt: skip
 
+#: what lies about in all kinds of buildings, since the second generator
+SMALL_THINGS = (
+    "computer mouse", "cutting board", "document", "folder", "fruit", "knife block", "paint can", "pen holder", "phone",
+    "remote control", "teapot", "tool",
+)  # fmt: skip
+
 CATEGORIES: tuple[str, ...] = ("", *sorted((*BUILDING, *FURNITURE)))
-LATER_CATEGORIES: tuple[str, ...] = (*CATEGORIES, *PUBLIC_FURNITURE)  #: an id still means the same in every house
+LATER_CATEGORIES: tuple[str, ...] = (
+    *CATEGORIES,
+    *PUBLIC_FURNITURE,
+    *SMALL_THINGS,
+)  #: an id still means the same in every house
 CATEGORY_IDS = {name: number for number, name in enumerate(LATER_CATEGORIES)}
 
 

@@ -30,9 +30,11 @@ class HouseRelighting:
         self._is_first = scene.semantics.generator == FIRST_GENERATOR
         if self._is_first:
             self._of_vertex = np.arange(len(scene.positions))
+            self._wear = np.ones((len(scene.positions), 3))
         else:
             self._samples = trace_samples(scene)
             self._of_vertex = self._samples.of_vertex
+            self._wear = self._samples.wear
         self._is_glowing = find_glowing(scene)
         self._rest = self._compute_light([])
         self._shares = np.stack([self._compute_light(group) - self._rest for group in self._groups])
@@ -43,7 +45,7 @@ class HouseRelighting:
             return bake_house_light(replace(self._scene, lights=tuple(lights)))
         colors = np.full((len(self._of_vertex), 4), 255, dtype=np.uint8)
         film = (1.0, 0.0) if self._is_first else FILM
-        _add_up(self._rest, self._shares, factors, self._of_vertex, self._is_glowing, film, colors)
+        _add_up(self._rest, self._shares, factors, self._of_vertex, self._is_glowing, film, self._wear, colors)
         return colors
 
     def _compute_light(self, group: Sequence[int]) -> NDArray[np.float64]:
@@ -85,6 +87,7 @@ def _add_up(
     of_vertex: NDArray[np.int64],
     is_glowing: NDArray[np.bool_],
     film: tuple[float, float],
+    wear: NDArray[np.float64],
     out: NDArray[np.uint8],
 ) -> None:
     count = len(rest)
@@ -94,7 +97,7 @@ def _add_up(
             light = rest[i, k]
             for group in range(len(shares)):
                 light += factors[group, k] * shares[group, i, k]
-            light = film[0] * light / (1 + film[1] * light)
+            light = film[0] * light / (1 + film[1] * light) * wear[i, k]
             levels[i, k] = np.uint8(min(max(light, 0.0), 1.0) * 255 + 0.5)
     for vertex in range(len(of_vertex)):
         if not is_glowing[vertex]:

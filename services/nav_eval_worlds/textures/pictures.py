@@ -192,6 +192,14 @@ def paint_rug_diamonds(draw: RandomStream) -> Array:
     return np.where(rim < 0.05, 0.7, light) * (0.92 + 0.08 * make_speckle(draw, SIZE))
 
 
+def paint_smudge(draw: RandomStream) -> Array:
+    """Where hands have been: most in the middle, nothing at the rim; the fourth channel says how much."""
+    rows, columns = make_coordinates(SIZE)
+    away = np.sqrt(((rows - 0.5) / 0.5) ** 2 + ((columns - 0.5) / 0.5) ** 2)
+    much = np.clip(1 - away, 0, 1) * (0.35 + 0.65 * make_layered_noise(draw, SIZE, (5, 5), 3))
+    return np.stack([0.36 + 0 * much, 0.3 + 0 * much, 0.23 + 0 * much, much], axis=-1)
+
+
 def paint_view(draw: RandomStream) -> Array:
     """What is outside: sky, clouds, trees on the horizon and a lawn; seamless from left to right."""
     top, low = draw.choice(

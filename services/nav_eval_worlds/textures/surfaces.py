@@ -240,6 +240,16 @@ def paint_mirror(draw: RandomStream) -> Array:
     return 0.86 + 0.14 * shine
 
 
+def paint_pane(draw: RandomStream) -> Array:
+    """Clear glass: a faint slanting sheen; the fourth channel says how much of it hides what is behind."""
+    rows, columns = make_coordinates(SMALL)
+    place = (rows + columns + draw.unit()) % 1
+    wide, narrow = np.clip(1 - abs(place - 0.35) / 0.16, 0, 1), np.clip(1 - abs(place - 0.62) / 0.05, 0, 1)
+    soft = make_layered_noise(draw, SMALL, (3, 3), 3)
+    sheen = 0.2 + 0.5 * wide * (0.6 + 0.4 * soft) + 0.35 * narrow * soft + 0.1 * soft
+    return np.stack([0.94 + 0 * sheen, 0.98 + 0 * sheen, 1.0 + 0 * sheen, sheen], axis=-1)
+
+
 def _make_grain(draw: RandomStream, shape: tuple[int, int]) -> Array:
     long_waves = make_noise(draw, shape, (24, 2))
     streaks = make_noise(draw, shape, (shape[0] // 3, 4))

@@ -17,6 +17,7 @@ from nav_eval_worlds.textures import pictures, surfaces
 from nav_eval_worlds.textures.outlooks import OUTLOOKS
 from nav_eval_worlds.textures.surfaces import Array
 from nav_eval_worlds.textures.texture_store import load_or_paint
+from nav_eval_worlds.textures.wear import WORN, make_worn_patterns
 
 SURFACES: dict[str, Callable[[RandomStream], Array]] = {
     "grain": surfaces.paint_grain,
@@ -51,6 +52,7 @@ SURFACES: dict[str, Callable[[RandomStream], Array]] = {
     "cardboard": surfaces.paint_cardboard,
     "leaves": surfaces.paint_leaves,
     "mirror": surfaces.paint_mirror,
+    "pane": surfaces.paint_pane,
 }
 PICTURES: dict[str, Callable[[RandomStream], Array]] = {
     "landscape": pictures.paint_landscape,
@@ -68,10 +70,12 @@ PICTURES: dict[str, Callable[[RandomStream], Array]] = {
     "rug stripes": pictures.paint_rug_stripes,
     "rug diamonds": pictures.paint_rug_diamonds,
     "view": pictures.paint_view,
+    "smudge": pictures.paint_smudge,
 }
 
-PATTERNS = SURFACES | PICTURES | OUTLOOKS
-ONCE = frozenset(PICTURES) | frozenset(OUTLOOKS)
+WORN_PATTERNS = make_worn_patterns(SURFACES, PICTURES)
+PATTERNS = SURFACES | PICTURES | OUTLOOKS | WORN_PATTERNS
+ONCE = frozenset(PICTURES) | frozenset(OUTLOOKS) | {name + WORN for name in PICTURES}
 _PANORAMAS = frozenset(("view", *OUTLOOKS))  #: which go on beside their edges
 
 _DECODED = np.array([v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in np.arange(256) / 255])
@@ -91,7 +95,7 @@ def _paint(pattern: str, variant: int) -> NDArray[np.uint8]:
     if values.ndim == 2:
         values = np.repeat(values[..., None], 3, axis=-1)
     pixels = np.full((*values.shape[:2], 4), 255, np.uint8)
-    pixels[..., :3] = (np.clip(values, 0, 1) * 255 + 0.5).astype(np.uint8)
+    pixels[..., : values.shape[2]] = (np.clip(values, 0, 1) * 255 + 0.5).astype(np.uint8)
     return pixels
 
 

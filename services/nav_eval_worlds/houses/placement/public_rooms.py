@@ -118,7 +118,6 @@ def furnish_storage_room(work: RoomState) -> None:
 def furnish_restroom(work: RoomState) -> None:
     place_single(work, bathroom_and_garage.make_toilet, like="corner")
     groups.place_vanity(work)
-    place_single(work, bathroom_and_garage.make_toilet, like="corner", chance=0.4)
     place_single(work, kitchen.make_trash_can, like="corner", chance=0.9)
     place_single(work, storage.make_bathroom_cabinet, like="corner", chance=0.4)
 

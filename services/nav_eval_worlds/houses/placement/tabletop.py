@@ -1,13 +1,14 @@
 """Small things on tables, shelves, beds and worktops."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from nav_eval.generator_version import FIRST_GENERATOR
 from nav_eval_worlds.furniture import (
     bathroom_and_garage,
     decor,
     electronics,
+    everyday_pieces,
     kitchen,
     sales_pieces,
     small,
@@ -15,6 +16,19 @@ from nav_eval_worlds.furniture import (
 )
 from nav_eval_worlds.furniture.piece import Piece, PieceMaker, SupportSurface
 from nav_eval_worlds.houses.placement.arrangement import RoomState
+from nav_eval_worlds.houses.placement.everyday import choose_small_things
+from nav_eval_worlds.houses.plan.model import (
+    BEDROOM,
+    GARAGE,
+    HALLWAY,
+    LIVING,
+    MEETING,
+    OFFICE,
+    OPEN_OFFICE,
+    RECEPTION,
+    TREATMENT,
+    WAITING,
+)
 from nav_eval_worlds.randomness import RandomStream
 
 MARGIN = 0.012  #: metres between neighbours
@@ -72,9 +86,25 @@ def fill_surfaces(work: RoomState) -> None:
     """Everything in the room that can carry things gets some."""
     for index in list(range(len(work.placed))):
         for number, surface in enumerate(work.placed[index].piece.surfaces):
-            fill = _FILL.get(surface.kind)
+            use = _get_use(work, surface)
+            fill = _FILL.get(use)
+            shelf = SurfaceFiller(work, index, surface, work.draw.fork("surface", index, number))
             if fill:
-                fill(SurfaceFiller(work, index, surface, work.draw.fork("surface", index, number)))
+                fill(shelf)
+            if work.draw.generator != FIRST_GENERATOR:
+                _add_small_things(shelf, use)
+
+
+def _get_use(work: RoomState, surface: SupportSurface) -> str:
+    """Shelves for toys and dishes hold what belongs there only where children live and people eat."""
+    room = work.room.kind
+    if work.draw.generator == FIRST_GENERATOR:
+        return surface.kind
+    if surface.kind == "toys" and room not in (BEDROOM, LIVING, GARAGE, HALLWAY, WAITING):
+        return "office shelf"
+    if surface.kind == "dishes" and room in (OFFICE, OPEN_OFFICE, MEETING, RECEPTION, TREATMENT):
+        return "medical" if room == TREATMENT else "office shelf"
+    return "washing" if surface.kind == "laundry" else surface.kind
 
 
 def _fill_dining_table(shelf: SurfaceFiller) -> None:
@@ -288,10 +318,28 @@ _FILL |= {
     "meeting": _make_scatterer(
         2, 5, electronics.make_laptop, small.make_cup, small.make_bottle, small.make_book, small_shapes.make_magazine
     ),
+    "office shelf": _make_scatterer(
+        1, 2, everyday_pieces.make_folder, small.make_book_row, small.make_storage_box, decor.make_small_plant
+    ),
     "medical": _make_scatterer(
-        1, 3, small.make_bottle, bathroom_and_garage.make_soap, small.make_jar, small_shapes.make_tissue_box
+        1, 3, bathroom_and_garage.make_soap, small.make_jar, small_shapes.make_tissue_box, small.make_storage_box
+    ),
+    "washing": _make_scatterer(
+        0,
+        2,
+        small.make_folded_clothes,
+        small.make_folded_towels,
+        small.make_storage_box,
+        bathroom_and_garage.make_soap,
     ),
 }
+
+
+def _add_small_things(shelf: SurfaceFiller, use: str) -> None:
+    """What people who use the place have left there, between the things that belong there."""
+    draw = shelf.draw.fork("small things")
+    makers = choose_small_things(use, shelf.work.room.kind, draw)
+    replace(shelf, draw=draw).scatter(makers, len(makers))
 
 
 def _is_crossing(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:

@@ -50,7 +50,7 @@ WINDOW_STYLES = {
     RECEPTION: WindowStyle((1400, 2200), (350, 700), 2200, 3, 0.9),
     BREAK: WindowStyle((1000, 1500), (1080, 1150), 2100, 2, 0.9),
     RESTROOM: WindowStyle((500, 800), (1350, 1500), 2050, 1, 0.5),
-    SALES: WindowStyle((1800, 2400), (350, 500), 2300, 5, 0.95),
+    SALES: WindowStyle((2000, 2700), (160, 300), 2350, 5, 0.95),
     STORAGE: WindowStyle((500, 800), (1350, 1500), 2050, 1, 0.4),
     WAITING: WindowStyle((1400, 2200), (500, 800), 2200, 3, 0.9),
     TREATMENT: WindowStyle((1000, 1500), (900, 1050), 2100, 2, 0.9),

@@ -5,7 +5,7 @@ import pytest
 
 from nav_eval_worlds.furniture.piece import BODY, CATALOGUE, SHAPES, PlacementRule, settle_piece
 from nav_eval_worlds.furniture.real_sizes import REAL_SIZES, find_wrong_size
-from nav_eval_worlds.houses.house import CATEGORIES, FURNITURE, LATER_CATEGORIES, PUBLIC_FURNITURE
+from nav_eval_worlds.houses.house import CATEGORIES, FURNITURE, LATER_CATEGORIES, PUBLIC_FURNITURE, SMALL_THINGS
 from nav_eval_worlds.houses.placement.wall_pieces import OVERHEAD
 from nav_eval_worlds.materials import FINISH_KINDS
 from nav_eval_worlds.randomness import RandomStream
@@ -17,7 +17,7 @@ def _made(name: str, seed: int, split: str = "seen"):
 
 def test_there_are_enough_categories_and_none_is_only_a_word() -> None:
     made = {_made(name, seed).category for name in CATALOGUE for seed in range(3)}
-    assert made == {*FURNITURE, *PUBLIC_FURNITURE}
+    assert made == {*FURNITURE, *PUBLIC_FURNITURE, *SMALL_THINGS}
     assert len(made) >= 45
 
 
@@ -64,7 +64,7 @@ def test_a_piece_is_as_large_as_real_ones(name: str) -> None:
 
 
 def test_every_category_has_a_real_size() -> None:
-    assert {*FURNITURE, *PUBLIC_FURNITURE} <= set(REAL_SIZES)
+    assert {*FURNITURE, *PUBLIC_FURNITURE, *SMALL_THINGS} <= set(REAL_SIZES)
     assert find_wrong_size("chair", (4.0, 0.9, 0.5)) == "its longer side is 4.00 m, real ones have 0.36 to 0.65 m"
 
 

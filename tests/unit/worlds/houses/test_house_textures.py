@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 
 from nav_eval_worlds.materials import FINISH_KINDS, VARIANTS
-from nav_eval_worlds.textures.texture import ONCE, PATTERNS, compute_mean_light, make_texture
+from nav_eval_worlds.textures.texture import ONCE, PATTERNS, WORN_PATTERNS, compute_mean_light, make_texture
+from nav_eval_worlds.textures.wear import CAN_WEAR, WORN
 
 
 def test_every_pattern_of_every_kind_exists() -> None:
     wanted = {pattern for kind in FINISH_KINDS.values() for pattern in kind.patterns if pattern}
-    assert wanted == set(PATTERNS)
+    assert wanted == set(PATTERNS) - set(WORN_PATTERNS)
+    assert set(WORN_PATTERNS) == {pattern + WORN for pattern in CAN_WEAR}
+    assert wanted > CAN_WEAR
 
 
 def test_textures_are_opaque_and_of_a_usual_size() -> None:
@@ -20,11 +23,15 @@ def test_textures_are_opaque_and_of_a_usual_size() -> None:
         assert pixels.dtype == np.uint8
         assert pixels.shape[0] in (256, 512)
         assert pixels.shape[1] in (256, 512)
-        assert (pixels[..., 3] == 255).all()
+        assert (pixels[..., 3] == 255).all() == (pattern not in ("pane", "smudge"))  # glass, and marks of hands
         assert not pixels.flags.writeable
 
 
-@pytest.mark.parametrize("pattern", ["plaster", "grain", "planks", "carpet", "marble", "leather", "concrete", "leaves"])
+SEAMLESS = ("plaster", "grain", "planks", "carpet", "marble", "leather", "concrete", "leaves", "pane")
+SEAMLESS_WORN = ("plaster worn", "grain worn", "planks worn", "carpet worn", "leather worn", "concrete worn")
+
+
+@pytest.mark.parametrize("pattern", [*SEAMLESS, *SEAMLESS_WORN])
 def test_repeating_textures_have_no_seam(pattern: str) -> None:
     """The step over the border is no larger than steps inside."""
     light = make_texture(pattern, 2).pixels[..., 0].astype(float)
