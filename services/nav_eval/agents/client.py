@@ -27,7 +27,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Self, TypeVar
 
-from nav_eval.agents.failures import AgentFailure, AgentTimeout, blame_reply
+from nav_eval.agents.failures import AgentFailure, AgentTimeout, ProtocolError, blame_reply
 from nav_eval.agents.messages import (
     Action,
     AgentDescription,
@@ -41,6 +41,8 @@ from nav_eval.dataset.episode import PublicEpisode
 
 MAX_REPLY_BYTES = 1 << 20
 """What agent.proto says: the evaluator refuses more."""
+MAX_BETWEEN_BYTES = 1 << 30
+"""Of what is seen between the actions of one reply: half of what a message can hold."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -257,8 +259,21 @@ class AgentClient(ABC):
         """Wait until the agent is ready and ask what it wants. Must come before any episode."""
         with blame_reply("it described itself"):
             description, task = self._describe(task).choose_rig(task)
-        self._known = description.keep_wanted(task), description
+            wanted = description.keep_wanted(task)
+            self._refuse_heavy_chunks(wanted, description)
+        self._known = wanted, description
         return description
+
+    def _refuse_heavy_chunks(self, task: TaskInterface, description: AgentDescription) -> None:
+        """All that is seen between the actions of a reply is held until the last of them is done, and sent at once."""
+        chunk = min(description.max_actions, self.settings.max_actions)
+        each = sum(spec.nbytes for spec in task.sensors.values())
+        if description.wants_between and chunk * each > MAX_BETWEEN_BYTES:
+            raise ProtocolError(
+                f"Describe asks to see what is between {chunk} actions, which is {chunk * each >> 20:,} MB at once; "
+                f"at most {MAX_BETWEEN_BYTES >> 20:,} MB are sent. "
+                f"Say max_actions = {max(1, MAX_BETWEEN_BYTES // each)}, or ask for fewer sensors."
+            )
 
     @property
     def task(self) -> TaskInterface:

@@ -24,6 +24,7 @@ from nav_eval.evaluation.episodes import load_episodes
 from nav_eval.evaluation.executor import EpisodeExecutor
 from nav_eval.evaluation.task_interface import make_task_interface
 from nav_eval.records.results import Cause, EpisodeResult, EpisodeStatus
+from nav_eval.sensors import SensorSpec
 from nav_eval.simulator.base import Simulator, SimulatorSetup, open_simulator
 from nav_eval.tasks.base import build_task
 
@@ -196,6 +197,26 @@ def test_what_comes_of_the_end_changes_no_result(arenas: dict[str, Arena], monke
 def test_what_we_say_is_ours_stays_ours() -> None:
     with pytest.raises(InfrastructureFailure), blame_reply("testing"):
         raise InfrastructureFailure("the disk is full")
+
+
+class _Greedy(RepliesWith):
+    """It wants to see all that is between as many actions as it may give."""
+
+    def __init__(self, actions: int) -> None:
+        super().__init__(lambda: [])
+        self._actions = actions
+
+    def _describe(self, task: TaskInterface) -> AgentDescription:
+        return AgentDescription(max_actions=self._actions, wants_between=True)
+
+
+def test_what_is_seen_between_actions_is_bounded() -> None:
+    """Otherwise an agent has the simulator run out of memory, which would count as ours."""
+    sensors = {"rgb": SensorSpec(kind="rgb", dtype="uint8", shape=(2000, 2000, 3))}
+    task = TaskInterface(name="vln", sensors=sensors, actions={"stop": build_spec()})
+    with pytest.raises(ProtocolError, match="Say max_actions = 89"):
+        _Greedy(65536).describe(task)
+    assert _Greedy(89).describe(task).wants_between
 
 
 def test_every_text_of_an_agent_is_shortened() -> None:
