@@ -105,7 +105,7 @@ def serving(
         yield Server(f"http://127.0.0.1:{port}", settings, database, app)
     finally:
         server.should_exit = True
-        thread.join(timeout=20)
+        thread.join(timeout=120)
         database.dispose()
 
 
@@ -149,14 +149,14 @@ class ServerProcess:
         """Politely."""
         if self._process is not None:
             self._process.terminate()
-            self._process.wait(timeout=20)
+            self._process.wait(timeout=120)
             self._process = None
 
     def kill(self) -> None:
         """As a power cut would."""
         if self._process is not None:
             self._process.kill()
-            self._process.wait(timeout=10)
+            self._process.wait(timeout=120)
             self._process = None
 
 

@@ -44,7 +44,7 @@ def running_registry(folder: Path, *, locked: bool = False) -> Iterator[str]:
         yield url
     finally:
         process.terminate()
-        process.wait(timeout=20)
+        process.wait(timeout=120)
 
 
 def _wait_for(url: str, log: Path) -> None:

@@ -206,7 +206,7 @@ def end(process: "subprocess.Popen[bytes]") -> None:
     if process.poll() is None:
         process.terminate()
         try:
-            process.wait(timeout=15)
+            process.wait(timeout=15 * measure_slowdown())
         except subprocess.TimeoutExpired:
             kill(process)
 

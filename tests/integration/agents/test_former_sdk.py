@@ -74,7 +74,7 @@ def serve_agent(sdk: Path, protocol: str, address: str) -> Iterator[None]:
         yield
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        process.wait(timeout=120)
 
 
 def list_decisions() -> list[str]:

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from agent_support import HERE, free_port
 
+from support.load import measure_slowdown
+
 pytestmark = pytest.mark.integration
 
 SDK = [sys.executable, "-m", "nav_eval_sdk.cli"]
@@ -19,7 +21,7 @@ SDK = [sys.executable, "-m", "nav_eval_sdk.cli"]
 def check(target: str, *options: str, **environment: str) -> tuple[int, dict[str, dict[str, str]]]:
     """The exit code, and the findings by name."""
     done = subprocess.run(
-        [*SDK, "check", target, "--json", "--action-seconds", "5", "--start-seconds", "10", *options],
+        [*SDK, "check", target, "--json", "--action-seconds", "60", "--start-seconds", "60", *options],
         capture_output=True,
         text=True,
         env={**os.environ, **environment},
@@ -49,7 +51,7 @@ def test_a_new_project_passes(tmp_path: Path) -> None:
         code, findings = check(f"unix:{socket}")
     finally:
         agent.terminate()
-        assert agent.wait(5) == 0, "the agent ends in order when it is told to"
+        assert agent.wait(60) == 0, "the agent ends in order when it is told to"
     assert (code, not_passed(findings)) == (0, {"sensors_chosen": "warn"})  # it cannot know what a task calls them
     assert len(findings) >= 25
     again = subprocess.run([*SDK, "init", str(project)], capture_output=True, text=True, check=False)
@@ -78,7 +80,7 @@ def test_an_sdk_agent_passes_over_every_protocol(protocol: str, spawn: Callable)
     scheme = {"grpc": "grpc", "rest": "http", "websocket": "ws"}[protocol]
     told = f"ws://127.0.0.1:{port}" if protocol == "websocket" else f"127.0.0.1:{port}"
     spawn("fifteen_lines.py", NAV_EVAL_PROTOCOL=protocol, NAV_EVAL_ADDRESS=told)
-    code, findings = check(f"{scheme}://127.0.0.1:{port}", "--action-seconds", "30")  # a busy machine is slow
+    code, findings = check(f"{scheme}://127.0.0.1:{port}")
     assert (code, not_passed(findings)) == (0, {"sensors_chosen": "warn"})
     assert sum(finding["verdict"] == "pass" for finding in findings.values()) >= 20
 
@@ -169,7 +171,7 @@ def test_nobody_there_is_one_failure_and_not_thirty() -> None:
     code, findings = check(f"grpc://127.0.0.1:{free_port()}", "--start-seconds", "1")
     verdicts = [finding["verdict"] for finding in findings.values()]
     assert (code, verdicts.count("fail"), set(verdicts[1:])) == (1, 1, {"skip"})
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 10 * measure_slowdown()
 
 
 def test_a_localization_agent_is_checked_by_its_poses(spawn: Callable, tmp_path: Path) -> None:

@@ -200,7 +200,7 @@ def test_a_broken_connection_is_taken_up_again() -> None:
     with client:
         client.describe(TASK)
         assert len(play(client)) == 20
-    thread.join(3)
+    thread.join(60)
     assert steps == list(range(20))
     assert sessions[0] == sessions[1]
 

@@ -68,7 +68,7 @@ def test_a_life_from_the_queue_to_the_score(gateway: Server, cup: Challenge, tea
     while not heard and not gateway.app.state.services.events._subscriptions:
         time.sleep(0.01)
     cup.run(submission)
-    thread.join(timeout=20)
+    thread.join(timeout=120)
     assert not thread.is_alive()
     kinds = [kind for kind, _, _ in heard]
     assert kinds[0] == "status"
@@ -142,7 +142,7 @@ def test_who_is_shut_out_hears_nothing_more(gateway: Server, cup: Challenge, pat
             else:
                 accounts.revoke_all_tokens(session, user, actor=TEST)
         cup.do(lambda session: creation.cancel_open_submission(session, submission, actor=TEST, reason="SECRET"))
-        follow.join(20)
+        follow.join(120)
         assert not follow.is_alive(), "the stream has ended"
         assert "SECRET" not in json.dumps(heard)
 

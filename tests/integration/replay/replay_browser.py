@@ -88,7 +88,7 @@ def opened_page(folder: Path) -> Iterator[Page]:
             yield Page(connection)
     finally:
         process.terminate()
-        process.wait(timeout=20)
+        process.wait(timeout=120)
 
 
 def _address(file: Path) -> str:

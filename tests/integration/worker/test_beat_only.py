@@ -46,7 +46,7 @@ def test_a_hub_without_a_worker_sends_messages_and_takes_no_job(make_stack) -> N
     with stack.worker("hub", "--beat-only", **without_engine) as process:
         stack.wait_until(lambda: any(body.get("submission_id") == str(cancelled) for body in heard), what="A message")
         process.terminate()
-        assert process.wait(30) == 0
+        assert process.wait(120) == 0
     assert stack.get(waiting).state is SubmissionState.VALIDATING
     assert "Traceback" not in stack.log("hub")
     server.shutdown()

@@ -14,6 +14,7 @@ from nav_eval.records.results import Cause
 from nav_eval_store.models import LeaseEnd
 from nav_eval_store.submissions.lifecycle import SubmissionState
 from nav_eval_store.work import workers
+from support.load import measure_slowdown
 from support.stack import Stack, kill, pids_with
 from support.worker import image_archive
 
@@ -167,7 +168,7 @@ def test_cancel_and_stop_end_the_processes_within_seconds(make_stack, reference)
     given_back = stack.submit(stack.team("bob"), SLOW)
     wait_for_episodes(stack, given_back, 1)
     worker.terminate()
-    assert worker.wait(timeout=15) == 0
+    assert worker.wait(timeout=15 * measure_slowdown()) == 0
     assert [_command(pid) for pid in simulators(stack) | agents(stack)] == []
     assert stack.leases(given_back)[-1].end is LeaseEnd.RELEASED
     assert stack.get(given_back).state is SubmissionState.RUNNING

@@ -26,7 +26,7 @@ class Slow:
         self.looks += 1
         seen = self.value
         self.begun.set()
-        self.go.wait(10)
+        self.go.wait(60)
         return seen
 
 
@@ -110,7 +110,7 @@ def test_a_late_rendering_does_not_replace_a_newer_one() -> None:
         gate = threading.Event()
 
         def old() -> RenderedAnswer:
-            gate.wait(10)
+            gate.wait(60)
             return RenderedAnswer(1, "public", b"old")
 
         slow = asyncio.create_task(cache.get(edition(1), "public", "json", old))

@@ -139,12 +139,12 @@ def test_a_turnstile_turns_away_whom_it_cannot_hold() -> None:
     def stay() -> None:
         with turnstile:
             inside.set()
-            leave.wait(5)
+            leave.wait(60)
 
     threads = [threading.Thread(target=stay) for _ in range(2)]
     for thread in threads:
         thread.start()
-    inside.wait(5)
+    inside.wait(60)
     while turnstile._admitted._value:
         pass
     with pytest.raises(Unavailable), turnstile:

@@ -29,7 +29,7 @@ def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
     server = listen(handle, "127.0.0.1", 0)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     client = connect(f"ws://127.0.0.1:{server.socket.getsockname()[1]}/x?y=1", subprotocol=SUBPROTOCOLS[request.param])
-    assert came.wait(5.0)
+    assert came.wait(60.0)
     yield client, accepted[0]
     over.set()
     client.close()

@@ -25,6 +25,7 @@ from nav_eval_worker.job_runner import run_next_job
 from nav_eval_worker.jobs import canary, score, shard
 from nav_eval_worker.runtime.agent_end import AgentEnd
 from support.challenge import TEST
+from support.load import measure_slowdown
 from support.scripted import READY, Replay, ScriptedPair, ScriptedRuntime, played, plays_all
 from support.stack import Stack
 
@@ -296,7 +297,7 @@ def test_a_cancelled_submission_stops_within_seconds(stack: Stack, make_context)
     context, submission = make_context(runtime), stack.submit(stack.team("ada"))
     thread = working(context, submission, stack)
     stack.cancel(submission)
-    thread.join(timeout=5)
+    thread.join(timeout=5 * measure_slowdown())
     assert not thread.is_alive()
     assert runtime.pairs[-1].stopped.is_set()
     assert stack.get(submission).state is SubmissionState.CANCELLED
@@ -311,7 +312,7 @@ def test_a_worker_that_stops_gives_its_shard_back(stack: Stack, make_context) ->
     )
     thread = working(context, submission, stack)
     context.stopping.set()
-    thread.join(timeout=5)
+    thread.join(timeout=5 * measure_slowdown())
     assert not thread.is_alive()
     assert stack.leases(submission)[-1].end is LeaseEnd.RELEASED
     again = make_context(ScriptedRuntime())
@@ -333,7 +334,7 @@ def test_a_simulator_that_falls_silent_is_ended(stack: Stack, make_context, monk
     began = time.monotonic()
     while run_next_job(context):
         pass
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < 15 * measure_slowdown()
     stack.completed(submission)
     assert "hung" in str(next(lease.detail for lease in stack.leases(submission) if lease.end is LeaseEnd.FAILED))
 

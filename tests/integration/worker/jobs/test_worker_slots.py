@@ -106,7 +106,7 @@ def test_a_verdict_does_not_wait_for_a_shard_to_end(stack: Stack, make_context) 
     def long(pair: ScriptedPair) -> Iterator[Message]:
         yield READY
         if len(pair.work.episode_ids) > 1:
-            end.wait(20)
+            end.wait(120)
         for episode in pair.work.episode_ids:
             yield played(episode)
         yield Ended()
@@ -124,7 +124,7 @@ def test_a_verdict_does_not_wait_for_a_shard_to_end(stack: Stack, make_context) 
     assert consumer.run() == 0  # its shard waits for a slot that may play
     assert [message.queue for message in consumer.messages] == [JobQueue.SHARDS]
     end.set()
-    player.join(timeout=20)
+    player.join(timeout=120)
     assert stack.get(second).state is SubmissionState.COMPLETED  # by the slot that got free
 
 
