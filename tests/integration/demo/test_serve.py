@@ -19,8 +19,12 @@ from processes import command_of, end, is_alive, processes_with, running, until
 from nav_eval.child_process import SupervisedProcess, bind_to_parent
 from nav_eval_store.migrations import runner
 from support.load import measure_slowdown
+from support.migrated import migrate
 
 pytestmark = pytest.mark.integration
+
+
+SECRETS = ("organiser-token", "secret-key")
 
 
 @pytest.fixture
@@ -52,36 +56,52 @@ def address(log: Path) -> str:
     return url
 
 
-def test_a_first_start_makes_all_that_is_needed(home, log):
-    with serving(home, log):
-        url = address(log)
-        token = (home / "organiser-token").read_text().strip()
-        me = httpx.get(f"{url}/api/v1/me", headers={"Authorization": f"Bearer {token}"})
-    assert me.status_code == 200, me.text
-    for secret in ("organiser-token", "secret-key"):
-        assert stat.S_IMODE((home / secret).stat().st_mode) == 0o600
-    with sqlite3.connect(home / "nav-eval.db") as connection:
+class Lives:
+    """An installation that was started twice, once for the tests that look at it."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.secrets, self.logs, self.codes = [], [], []
+        self.me = self._live(signal.SIGTERM)
+        self._live(signal.SIGINT)
+
+    def _live(self, number: int) -> httpx.Response:
+        """What the organiser is told, by the token that the first start made."""
+        log = self.home.parent / f"log_{len(self.logs)}.txt"
+        with serving(self.home, log) as process:
+            url = address(log)
+            token = (self.home / "organiser-token").read_text().strip()
+            me = httpx.get(f"{url}/api/v1/me", headers={"Authorization": f"Bearer {token}"})
+            self.codes.append(end(process, number, seconds=15))
+        self.secrets.append({name: (self.home / name).read_text() for name in SECRETS})
+        self.logs.append(log.read_text())
+        return me
+
+
+@pytest.fixture(scope="module")
+def lives(tmp_path_factory: pytest.TempPathFactory) -> Lives:
+    return Lives(tmp_path_factory.mktemp("lives") / "home")
+
+
+def test_a_first_start_makes_all_that_is_needed(lives):
+    assert lives.me.status_code == 200, lives.me.text
+    assert "A new installation" in lives.logs[0]
+    for secret in SECRETS:
+        assert stat.S_IMODE((lives.home / secret).stat().st_mode) == 0o600
+    with sqlite3.connect(lives.home / "nav-eval.db") as connection:
         assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [
             (runner.get_head_revision(),)
         ]
 
 
-def test_a_second_start_changes_no_secret(home, log):
-    with serving(home, log):
-        address(log)
-    before = {name: (home / name).read_text() for name in ("organiser-token", "secret-key")}
-    log.unlink()
-    with serving(home, log):
-        address(log)
-        assert "A new installation" not in log.read_text()
-    assert {name: (home / name).read_text() for name in before} == before
+def test_a_second_start_changes_no_secret(lives):
+    assert "A new installation" not in lives.logs[1]
+    assert lives.secrets[1] == lives.secrets[0]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_stops_in_good_order(home, log, number):
-    with serving(home, log) as process:
-        address(log)
-        assert end(process, number, seconds=15) == 0
+def test_it_stops_in_good_order(lives):
+    """By SIGTERM, and by SIGINT."""
+    assert lives.codes == [0, 0]
 
 
 def test_an_open_stream_does_not_hold_it_up(home, log):
@@ -181,9 +201,8 @@ def test_wrong_settings_are_one_line(home, variables, said):
     assert said in done.stderr
 
 
-def test_a_database_of_a_newer_version_is_refused(home, log):
-    with serving(home, log):
-        address(log)
+def test_a_database_of_a_newer_version_is_refused(home):
+    migrate(f"sqlite:///{home / 'nav-eval.db'}")
     with sqlite3.connect(home / "nav-eval.db") as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
     done = run("serve", "--port", "0", home=home)
@@ -202,7 +221,7 @@ def test_a_damaged_database_is_refused(home):
 def run(*arguments: str, home: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "nav_eval.cli", *arguments]
     environment = {**os.environ, "NAV_EVAL_HOME": str(home), **variables}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
 
 
 SLEEPER = [sys.executable, "-c", "import time; time.sleep(600)"]
