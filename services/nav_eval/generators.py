@@ -20,11 +20,21 @@ from nav_eval.registry import Registry
 from nav_eval.scene.model import Light, Material, Scene, Semantics, Texture
 
 Say = Callable[[str], None]
-Relight = Callable[[Sequence[Light]], NDArray[np.uint8]]
-"""From the lights of a scene, in their order, to its vertex colours (V × 4)."""
 HOUSES = "houses"  #: the generator that `dataset.generate` means
 
 log = logging.getLogger(__name__)
+
+
+class Relight(Protocol):
+    """The light of a scene, whose lamps grow stronger, weaker or another colour."""
+
+    places: NDArray[np.int32]  #: by vertex; those of one place have one colour under any lights
+
+    def __call__(self, lights: Sequence[Light]) -> NDArray[np.uint8]:
+        """From the lights of the scene, in their order, to the colour of each place (N × 4).
+
+        What comes back is good until the next call.
+        """
 
 
 class WorldGenerator(Protocol):
@@ -38,8 +48,11 @@ class WorldGenerator(Protocol):
     ) -> tuple[Material, tuple[Texture, ...]] | None:
         """Another finish for a wall, floor or ceiling, its texture counted from 0; None for anything else."""
 
-    def prepare_finishes(self, materials: Sequence[Material]) -> None:
-        """Make whatever `vary_material` needs for these materials, so that no single draw waits for it."""
+    def prepare_finishes(self, materials: Sequence[Material]) -> Sequence[Texture]:
+        """Make whatever `vary_material` needs for these materials, so that no single draw waits for it.
+
+        Returns the textures that it may answer with; it does so with these very objects.
+        """
 
     def find_mentioned(self, semantics: Semantics, episode: Episode) -> frozenset[int]:
         """Ids of the objects that the words of an episode mention, or that may be taken for what they mention."""

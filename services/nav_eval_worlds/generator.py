@@ -7,7 +7,7 @@ second waits and then finds everything there. A file appears under its name only
 import fcntl
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -27,11 +27,19 @@ from nav_eval_worlds.houses.baked_light import bake_house_light
 from nav_eval_worlds.houses.house_files import get_house_file, read_manifest, write_houses
 from nav_eval_worlds.houses.light_shares import HouseRelighting
 from nav_eval_worlds.instructions.mentions import find_mentioned
-from nav_eval_worlds.materials import FINISH_KINDS, VARIANTS, Palette, get_finish_kind, make_finish
-from nav_eval_worlds.randomness import RandomStream
-from nav_eval_worlds.textures.texture import compute_mean_light
+from nav_eval_worlds.materials import (
+    FINISH_DRAWS,
+    FINISH_KINDS,
+    VARIANTS,
+    dress_material,
+    get_finish_kind,
+    make_finish,
+)
+from nav_eval_worlds.randomness import DrawnStream, RandomStream
+from nav_eval_worlds.textures.texture import compute_mean_light, make_texture
 
 SHELL = ("wall", "floor", "ceiling")
+FINISHES_PER_DRAW = 256  #: materials whose finishes come from one generator
 LOCK = ".generating.lock"
 BASE_BENCHMARKS = {
     "vln": "vln_base",
@@ -65,15 +73,17 @@ class HouseGenerator:
         kind = get_finish_kind(material)
         if not kind or material.name.partition("/")[0] not in SHELL:
             return None
-        palette = Palette()
-        palette.material("shell", "surface", make_finish(kind, RandomStream(seed, "finish", number)))
-        return replace(palette.materials[0], name=material.name), tuple(palette.textures)
+        look, texture = dress_material(material.name, make_finish(kind, _draw_finish(seed, number)))
+        return look, () if texture is None else (texture,)
 
-    def prepare_finishes(self, materials: Sequence[Material]) -> None:
+    def prepare_finishes(self, materials: Sequence[Material]) -> Sequence[Texture]:
         kinds = {get_finish_kind(material) for material in materials if material.name.partition("/")[0] in SHELL}
-        for pattern in {pattern for kind in kinds - {""} for pattern in FINISH_KINDS[kind].patterns if pattern}:
-            for variant in range(0, VARIANTS, 2):  # a random stream draws among those that are seen
+        patterns = sorted({pattern for kind in kinds - {""} for pattern in FINISH_KINDS[kind].patterns if pattern})
+        variants = range(0, VARIANTS, 2)  # a random stream draws among those that are seen
+        for pattern in patterns:
+            for variant in variants:
                 compute_mean_light(pattern, variant)
+        return [make_texture(pattern, variant) for pattern in patterns for variant in variants]
 
     def find_mentioned(self, semantics: Semantics, episode: Episode) -> frozenset[int]:
         return find_mentioned(semantics, episode)
@@ -83,6 +93,18 @@ class HouseGenerator:
 
     def prepare_lighting(self, scene: Scene) -> Relight:
         return HouseRelighting(scene)
+
+
+def _draw_finish(seed: int, number: int) -> DrawnStream:
+    """The draws for one material's finish; one generator makes those of many, as opening one takes longest."""
+    block, row = divmod(number, FINISHES_PER_DRAW)
+    return DrawnStream(_draw_finishes(seed, block)[row])
+
+
+@lru_cache(maxsize=64)
+def _draw_finishes(seed: int, block: int) -> list[list[float]]:
+    draws: list[list[float]] = RandomStream(seed, "finishes", block).units(FINISHES_PER_DRAW, FINISH_DRAWS).tolist()
+    return draws
 
 
 def load_base_benchmark(task: str, scenes: Path, *, benchmark: str | None = None) -> BenchmarkConfig:

@@ -7,6 +7,7 @@ house was made. Light is in the vertex colours (see `light`), so materials are u
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from nav_eval.generator_version import FIRST_GENERATOR
 from nav_eval.records.geometry import Vec3
@@ -20,6 +21,7 @@ from nav_eval_worlds.textures.wear import CAN_WEAR, WORN
 
 #: a kind of finish, several kinds to draw one of, or a kind with the colours that it may have
 FinishChoice = str | tuple[str, ...] | Mapping[str, tuple[str, ...]]
+FINISH_DRAWS = 4  #: numbers that drawing a finish takes
 VARIANTS = 8  #: textures of each pattern; a split sees half of them
 
 
@@ -211,15 +213,7 @@ class Palette:
     def _make_material(self, name: str, finish: Finish) -> Material:
         if isinstance(finish, ModelFinish):
             return replace(finish.look, name=name, texture=self._add_picture(finish.picture), unlit=True)
-        kind = FINISH_KINDS[finish.kind]
-        red, green, blue = _compute_tint(finish)
-        return Material(
-            name=name,
-            base_color=(red, green, blue, kind.alpha),
-            texture=self._texture(finish),
-            unlit=True,
-            alpha_mode=AlphaMode.BLEND if kind.alpha < 1 else AlphaMode.OPAQUE,
-        )
+        return _make_look(name, finish, self._texture(finish))
 
     def _add_picture(self, picture: Texture | None) -> int | None:
         if picture is None:
@@ -246,6 +240,25 @@ def get_finish_kind(material: Material) -> str:
 def get_slot(material: Material) -> str:
     parts = material.name.split("/")
     return parts[1] if len(parts) == 3 else ""
+
+
+@lru_cache(maxsize=4096)
+def dress_material(name: str, finish: Finish) -> tuple[Material, Texture | None]:
+    """A material of this name alone, and its texture, which is number 0."""
+    look = _make_look(name, finish, 0 if finish.pattern else None)
+    return look, make_texture(finish.pattern, finish.variant) if finish.pattern else None
+
+
+def _make_look(name: str, finish: Finish, texture: int | None) -> Material:
+    kind = FINISH_KINDS[finish.kind]
+    red, green, blue = _compute_tint(finish)
+    return Material(
+        name=name,
+        base_color=(red, green, blue, kind.alpha),
+        texture=texture,
+        unlit=True,
+        alpha_mode=AlphaMode.BLEND if kind.alpha < 1 else AlphaMode.OPAQUE,
+    )
 
 
 def _compute_tint(finish: Finish) -> Vec3:

@@ -118,3 +118,14 @@ class RandomStream:
             other = self.below(last + 1)
             order[last], order[other] = order[other], order[last]
         return order
+
+
+class DrawnStream(RandomStream):
+    """A stream of a few numbers that have been drawn already, for a "seen" house of the first generator."""
+
+    def __init__(self, units: Sequence[float]) -> None:
+        self.split, self.generator, self.style = "seen", FIRST_GENERATOR, PLAIN
+        self._left = iter(units)
+
+    def unit(self) -> float:
+        return next(self._left)

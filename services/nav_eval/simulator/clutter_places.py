@@ -22,6 +22,7 @@ LOWEST, HIGHEST = 0.3, 1.4  #: metres of furniture that things are put on
 CATEGORY = "clutter"
 NO_SUPPORT = frozenset({"wall", "floor", "ceiling", "door", "doorway", "window", "curtain", "stairs", CATEGORY})
 CELL, MOST_CELLS = 0.25, 256  #: metres along the side of a cell at least, cells along a side at most
+SLACK = 1e-6  #: metres by which a point may be beside a triangle's box, by rounding
 WIDE = 64  #: cells; triangles over more of them are looked at everywhere
 
 Array = NDArray[np.float64]
@@ -31,6 +32,7 @@ class TriangleGrid(NamedTuple):
     """Triangles that are not upright, by the cells of the ground that they are over; kernels take it whole."""
 
     corners: Array  #: T × 3 × 3
+    boxes: Array  #: T × 6: lowest and highest x, z and height
     origin: Array  #: x and z of the first cell
     cell: float  #: metres
     shape: NDArray[np.int64]  #: cells along x and z
@@ -91,7 +93,11 @@ def _make_grid(corners: Array) -> TriangleGrid:
     lies = np.abs(_cross(flat[:, 1] - flat[:, 0], flat[:, 2] - flat[:, 0])) > 1e-12
     small = np.flatnonzero(lies & (covers <= WIDE))
     first, members = _list_members(low[small], high[small], small, shape)
-    return TriangleGrid(corners, origin, cell, shape, first, members, np.flatnonzero(lies & (covers > WIDE)))
+    boxes = np.concatenate(
+        [lower - SLACK, upper + SLACK, corners[:, :, 1].min(axis=1)[:, None], corners[:, :, 1].max(axis=1)[:, None]],
+        axis=1,
+    )
+    return TriangleGrid(corners, boxes, origin, cell, shape, first, members, np.flatnonzero(lies & (covers > WIDE)))
 
 
 def _cross(one: Array, other: Array) -> Array:
@@ -103,7 +109,7 @@ def _make_offsets() -> Array:
     """The middle, and two rings that reach as far as the corners of a box, for a thing of one metre."""
     angles = np.arange(8) * (np.pi / 4)
     ring = np.round(np.stack([np.cos(angles), np.sin(angles)], axis=1), 9)
-    return np.concatenate([np.zeros((1, 2)), 0.36 * ring, 0.72 * ring])
+    return np.concatenate([np.zeros((1, 2)), 0.72 * ring, 0.36 * ring])
 
 
 _OFFSETS = _make_offsets()
@@ -181,15 +187,18 @@ def _cast_down(grid: TriangleGrid, x: float, z: float, below: float) -> float:
     if 0 <= i < grid.shape[0] and 0 <= j < grid.shape[1]:
         cell = i * grid.shape[1] + j
         for k in range(grid.first[cell], grid.first[cell + 1]):
-            best = _raise_height(grid.corners, grid.members[k], x, z, below, best)
+            best = _raise_height(grid.boxes, grid.corners, grid.members[k], x, z, below, best)
     for k in range(len(grid.wide)):
-        best = _raise_height(grid.corners, grid.wide[k], x, z, below, best)
+        best = _raise_height(grid.boxes, grid.corners, grid.wide[k], x, z, below, best)
     return best
 
 
 @compile_nogil_inline
-def _raise_height(corners: Array, triangle: int, x: float, z: float, below: float, best: float) -> float:
+def _raise_height(boxes: Array, corners: Array, triangle: int, x: float, z: float, below: float, best: float) -> float:
     """The larger of `best` and the triangle's height at a point, if it is there and below."""
+    beside = (x < boxes[triangle, 0]) | (z < boxes[triangle, 1]) | (x > boxes[triangle, 2]) | (z > boxes[triangle, 3])
+    if beside | (boxes[triangle, 4] > below) | (boxes[triangle, 5] < best):
+        return best
     a, b, c = corners[triangle, 0], corners[triangle, 1], corners[triangle, 2]
     bx, bz, cx, cz, px, pz = b[0] - a[0], b[2] - a[2], c[0] - a[0], c[2] - a[2], x - a[0], z - a[2]
     area = bx * cz - bz * cx

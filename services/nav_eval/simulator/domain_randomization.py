@@ -25,6 +25,7 @@ from nav_eval.simulator.clutter import add_clutter
 SHELL = frozenset({"wall", "floor", "ceiling"})
 LARGE = 0.6  #: metres: larger things are furniture, smaller ones are things on it
 MOST_CLUTTER = 12
+_SCENE_MODES = range(4)
 CAMERA_HEIGHT, CAMERA_PITCH, CAMERA_HFOV = 0.05, 3.0, 5.0  #: metres and degrees either way
 
 
@@ -127,6 +128,25 @@ def _is_varied(thing: SceneObject, scene_mode: int) -> bool:
     if thing.category in SHELL:
         return True
     return scene_mode >= 2 or (scene_mode == 1 and max(thing.size) > LARGE)
+
+
+class VariedObjects:
+    """The same for patches of one scene, many times: by patch, whether its object varies."""
+
+    def __init__(self, semantics: Semantics, objects: NDArray[np.int64]) -> None:
+        """`objects` is the object of each patch."""
+        modes = [dict.fromkeys(find_varied_objects(semantics, mode, frozenset()), True) for mode in _SCENE_MODES]
+        self._patches: dict[int, list[int]] = {}
+        for patch, thing in enumerate(objects.tolist()):
+            self._patches.setdefault(thing, []).append(patch)
+        self._varied = [
+            np.array([mode.get(thing, False) for thing in objects.tolist()], dtype=np.bool_) for mode in modes
+        ]
+
+    def find(self, scene_mode: int, kept: frozenset[int]) -> NDArray[np.bool_]:
+        is_varied = self._varied[scene_mode].copy()
+        is_varied[[patch for thing in kept if thing for patch in self._patches.get(thing, ())]] = False
+        return is_varied
 
 
 def draw_shades(draw: DomainDraw, count: int) -> NDArray[np.float64]:

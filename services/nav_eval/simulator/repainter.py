@@ -4,9 +4,10 @@
 does not depend on the draw (what may stand where, which lamp reaches what) is found once per scene.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -17,26 +18,23 @@ from nav_eval.generators import Relight, make_world_generator
 from nav_eval.scene.model import Material, Scene, Texture
 from nav_eval.scene.objects import make_unit_mesh
 from nav_eval.simulator.clutter import (
-    BALL,
     BALL_SIZE,
     ClutterThing,
     is_on_lit_surface,
-    light_clutter,
     plan_clutter,
 )
 from nav_eval.simulator.clutter_places import CATEGORY, SupportMap, find_supports
 from nav_eval.simulator.domain_randomization import (
     MOST_CLUTTER,
     DomainDraw,
+    VariedObjects,
     compute_light_tint,
     draw_shades,
     find_kept_objects,
-    find_varied_objects,
     tint_light,
 )
 from nav_eval.simulator.rendering.canvas import (
     MOST_PATCHES,
-    NO_CURVE,
     BlankScene,
     Look,
     PaintedCanvas,
@@ -45,8 +43,9 @@ from nav_eval.simulator.rendering.canvas import (
     prepare_blank,
 )
 from nav_eval.simulator.rendering.lighting import Lighting, choose_lighting
-from nav_eval.simulator.rendering.moving_room import PlacedThing, ThingShape, make_shape
+from nav_eval.simulator.rendering.moving_room import ON_BAKED, PlacedThings, ThingShapes, make_shapes
 from nav_eval.simulator.rendering.prepared_scene import PreparedScene
+from nav_eval.simulator.rendering.texel_files import store_textures
 
 Prepare = Callable[[], BlankScene]
 
@@ -58,11 +57,24 @@ class _Finish(NamedTuple):
     texture: Texture | None
 
 
+class _Tones(NamedTuple):
+    """Vertex colours, and which of them each vertex has."""
+
+    colors: NDArray[np.uint8]  #: N × 4
+    places: NDArray[np.int32]
+
+
 class Repainter:
     """One scene, shown as each episode draws it."""
 
-    def __init__(self, scene: Scene, *, keep: Callable[[Prepare], BlankScene] = lambda prepare: prepare()) -> None:
-        """`keep` has the scene prepared, or knows what came of it before."""
+    def __init__(
+        self,
+        scene: Scene,
+        *,
+        keep: Callable[[Prepare], BlankScene] = lambda prepare: prepare(),
+        textures: Path | None = None,
+    ) -> None:
+        """`keep` has the scene prepared, or knows what came of it before; `textures` is a folder to keep them in."""
         generator = make_world_generator()
         self._scene, self._generator = scene, generator
         self._patches = find_patches(scene)
@@ -71,10 +83,18 @@ class Repainter:
             for number, material in enumerate(scene.materials)
             if generator.vary_material(material, seed=0, number=number) is not None
         )
-        generator.prepare_finishes([scene.materials[number] for number in refinished])
+        finishes = generator.prepare_finishes([scene.materials[number] for number in refinished])
         self._slots = choose_slots(self._patches, refinished)
+        self._varied = VariedObjects(scene.semantics, self._patches.thing)
         blank = keep(lambda: prepare_blank(scene, self._patches, slots=self._slots, surfaces=_number_clutter(scene)))
-        self._canvas = PaintedCanvas(scene, self._patches, blank, slots=self._slots)
+        self._canvas = PaintedCanvas(
+            scene,
+            self._patches,
+            blank,
+            slots=self._slots,
+            shapes=_make_clutter_shapes(),
+            stored=store_textures(textures, finishes),
+        )
 
     @staticmethod
     def can_paint(scene: Scene) -> bool:
@@ -85,15 +105,15 @@ class Repainter:
         """The scene as this episode shows it."""
         kept = find_kept_objects(self._scene.semantics, episode)
         base, textures = self._vary_surfaces(draw, kept)
-        lit, curve, lighting = self._vary_light(draw)
+        tones, lighting = self._vary_light(draw)
         things = plan_clutter(self._supports, seed=draw.seed, count=draw.clutter, kept=kept) if draw.clutter else []
         look = Look(
             base=base,
-            colors=lit.colors,
-            curve=curve,
+            colors=tones.colors,
+            places=tones.places,
             textures=textures,
             lighting=lighting,
-            things=[self._place(thing, lit, curve) for thing in things],
+            things=self._place(things, tones),
         )
         return self._canvas.paint(look)
 
@@ -111,8 +131,7 @@ class Repainter:
         """Colours of all patches, and textures of those that have another one."""
         if not draw.textures:
             return self._canvas.base, {}
-        varied = find_varied_objects(self._scene.semantics, draw.scene_mode, kept)
-        is_varied = np.isin(self._patches.thing, varied)
+        is_varied = self._varied.find(draw.scene_mode, kept)
         shades = draw_shades(draw, len(self._scene.materials))[self._patches.material]
         base = self._canvas.base.copy()
         base[is_varied, :3] = np.round(np.minimum(1.0, base[is_varied, :3] * shades[is_varied]), 5)
@@ -134,28 +153,45 @@ class Repainter:
         material, textures = made
         return _Finish(material, None if material.texture is None else textures[material.texture])
 
-    def _vary_light(self, draw: DomainDraw) -> tuple[Scene, NDArray[np.uint8], Lighting]:
-        """The scene with its vertex colours under this light, what becomes of their bytes, and the lamps."""
+    @cached_property
+    def _own_tones(self) -> _Tones:
+        """The scene's vertex colours as they are; most are alike."""
+        words = np.ascontiguousarray(self._scene.colors).view(np.uint32).reshape(-1)
+        distinct, places = np.unique(words, return_inverse=True)
+        return _Tones(distinct.view(np.uint8).reshape(-1, 4), places.reshape(-1).astype(np.int32))
+
+    def _vary_light(self, draw: DomainDraw) -> tuple[_Tones, Lighting]:
+        """Vertex colours under this light, and the lamps."""
         scene, lighting = self._scene, self._canvas.lighting
         if not draw.varies_light:
-            return scene, NO_CURVE, lighting
+            return self._own_tones, lighting
         tint = compute_light_tint(draw)
         if not scene.lights:
-            levels = np.arange(256) * np.minimum(tint, 1.0)[:, None]
-            return scene, np.round(np.clip(levels, 0, 255)).astype(np.uint8), lighting
+            colors = self._own_tones.colors.copy()
+            colors[:, :3] = np.round(np.clip(colors[:, :3] * np.minimum(tint, 1.0), 0, 255))
+            return self._own_tones._replace(colors=colors), lighting
         lights = tuple(tint_light(light, tint) for light in scene.lights)
-        if any(light.baked for light in lights):
-            scene = replace(scene, colors=self._relight(lights))
-        return scene, NO_CURVE, choose_lighting(replace(scene, lights=lights))
+        lighting = choose_lighting(replace(scene, lights=lights)) if self._has_lamps else lighting
+        if not any(light.baked for light in lights):
+            return self._own_tones, lighting
+        return _Tones(self._relight(lights), self._relight.places), lighting
 
-    def _place(self, thing: ClutterThing, lit: Scene, curve: NDArray[np.uint8]) -> PlacedThing:
-        shape = _make_clutter_shape(thing.shape)
-        colors = None
-        if not is_on_lit_surface(lit, thing):
-            colors = light_clutter(lit, thing, shape.normals)
-            colors[:, :3] = curve[np.arange(3), colors[:, :3]]
-        tints = self._canvas.tint_thing(np.array(thing.color), colors, shape.normals)
-        return PlacedThing(shape, thing.size, thing.position, tints)
+    @cached_property
+    def _has_lamps(self) -> bool:
+        return any(not light.baked for light in self._scene.lights)
+
+    def _place(self, things: Sequence[ClutterThing], tones: _Tones) -> PlacedThings:
+        placed = PlacedThings.make_room(len(things))
+        for number, thing in enumerate(things):
+            placed.shape[number], placed.size[number] = thing.shape, thing.size
+            placed.position[number], placed.color[number] = thing.position, thing.color
+            if is_on_lit_surface(self._scene, thing):
+                placed.lit_by[number] = self._canvas.lights_things_by
+            else:
+                corners = tones.places[self._scene.triangles[thing.triangle]]
+                placed.lit_by[number] = ON_BAKED
+                placed.support[number] = tones.colors[corners, :3].mean(axis=0)
+        return placed
 
 
 def _number_clutter(scene: Scene) -> NDArray[np.int64]:
@@ -168,8 +204,9 @@ def _number_clutter(scene: Scene) -> NDArray[np.int64]:
 
 
 @cache
-def _make_clutter_shape(shape: int) -> ThingShape:
-    """Of a size of one metre."""
-    mesh = make_unit_mesh(("box", "ball", "cylinder")[shape])
-    scale = {BALL: BALL_SIZE / 2}.get(shape, 1.0)
-    return make_shape(mesh.positions * scale, mesh.normals, mesh.triangles)
+def _make_clutter_shapes() -> ThingShapes:
+    """Of a size of one metre, in the order of their numbers."""
+    meshes = [
+        (make_unit_mesh(name), scale) for name, scale in (("box", 1.0), ("ball", BALL_SIZE / 2), ("cylinder", 1.0))
+    ]
+    return make_shapes([(mesh.positions * scale, mesh.normals, mesh.triangles) for mesh, scale in meshes])

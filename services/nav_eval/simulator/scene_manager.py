@@ -159,7 +159,9 @@ class SceneSource:
             return blank._replace(prepared=look_around(blank.prepared, ground, path.with_name(f"{path.name}.outlooks")))
 
         scene = self.furnished.scene
-        return Repainter(scene, keep=keep) if Repainter.can_paint(scene) else None
+        if not Repainter.can_paint(scene):
+            return None
+        return Repainter(scene, keep=keep, textures=self.cache / "rendering" / "finishes")
 
     def semantics(self) -> Semantics:
         file = self.cache / "semantics" / f"{self.digest[:32]}.json"

@@ -28,6 +28,7 @@ def find_mentioned(semantics: Semantics, episode: Episode) -> frozenset[int]:
 
 
 _CALLED: OrderedDict[int, tuple[Semantics, dict[str, frozenset[int]]]] = OrderedDict()
+_PLURALS: dict[str, str] = {}
 _KEPT = 8  #: scenes whose names are remembered: every episode asks for them
 
 
@@ -50,7 +51,7 @@ def _find_called(semantics: Semantics) -> dict[str, frozenset[int]]:
 
 def _is_said(text: str, noun: str) -> bool:
     """Whether a text has the noun, as one or as several."""
-    plural = to_plural(noun)
+    plural = _PLURALS.get(noun) or _PLURALS.setdefault(noun, to_plural(noun))
     if noun not in text and plural not in text:  # most are not: looking for whole words takes longer
         return False
     return re.search(rf"\b(?:{re.escape(noun)}|{re.escape(plural)})\b", text) is not None

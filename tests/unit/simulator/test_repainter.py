@@ -145,11 +145,34 @@ def test_light_adds_up_over_lights(generator: int) -> None:
     tinted = tuple(
         replace(light, intensity=round(0.8 * light.intensity, 5), color=(0.9, 0.8, 0.7)) for light in scene.lights
     )
-    quick, slow = HouseRelighting(scene)(tinted), bake_house_light(replace(scene, lights=tinted))
+    relight = HouseRelighting(scene)
+    quick, slow = relight(tinted)[relight.places], bake_house_light(replace(scene, lights=tinted))
     assert np.abs(quick.astype(int) - slow.astype(int)).max() <= 1
 
 
 def test_lights_that_change_one_by_one_are_baked_again() -> None:
     scene = house()
     lights = tuple(replace(light, intensity=light.intensity * (0.5 + n % 3)) for n, light in enumerate(scene.lights))
-    assert np.array_equal(HouseRelighting(scene)(lights), bake_house_light(replace(scene, lights=lights)))
+    relight = HouseRelighting(scene)
+    assert np.array_equal(relight(lights)[relight.places], bake_house_light(replace(scene, lights=lights)))
+
+
+def test_textures_of_looks_are_read_from_files_and_show_the_same(tmp_path: Path) -> None:
+    drawn = draw(1, scene_mode=0)
+    from_files = Repainter(house(), textures=tmp_path).paint(drawn, EPISODE)
+    compare(
+        take_pictures(Renderer(from_files), house()),
+        take_pictures(Renderer(repainter().paint(drawn, EPISODE)), house()),
+        colours=0,
+    )
+    assert {id(texture) for texture in from_files.textures} & from_files.stored.keys()
+    assert {stored.path for stored in from_files.stored.values()} == set(tmp_path.iterdir())
+
+
+def test_a_look_that_follows_another_shows_what_it_shows_alone() -> None:
+    looks = [draw(2, scene_mode=2, name=name) for name in "ab"]
+    alone = take_pictures(Renderer(repainter().paint(looks[1], EPISODE)), house())
+    renderer = Renderer(repainter().paint(looks[0], EPISODE))
+    take_pictures(renderer, house())
+    renderer.repaint(repainter().paint(looks[1], EPISODE))
+    compare(take_pictures(renderer, house()), alone, colours=0)

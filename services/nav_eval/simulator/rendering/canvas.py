@@ -18,7 +18,15 @@ from numpy.typing import NDArray
 
 from nav_eval.scene.model import Material, Scene, Texture
 from nav_eval.simulator.rendering.lighting import Lighting, choose_lighting
-from nav_eval.simulator.rendering.moving_room import PlacedThing, place_things, reserve_room
+from nav_eval.simulator.rendering.moving_room import (
+    ON_DULL,
+    ON_SHADED,
+    MovingRoom,
+    PlacedThings,
+    ThingShapes,
+    get_tint_words,
+    reserve_room,
+)
 from nav_eval.simulator.rendering.preparation import prepare_with_origins
 from nav_eval.simulator.rendering.prepared_scene import (
     DULL,
@@ -28,19 +36,21 @@ from nav_eval.simulator.rendering.prepared_scene import (
     PreparedScene,
     VertexOrigins,
     classify_materials,
+    number_distinct,
 )
-from nav_eval.simulator.rendering.tints import Brush, encode_tints, paint_tints
+from nav_eval.simulator.rendering.texel_files import StoredTexture
+from nav_eval.simulator.rendering.tints import Brush, Inks, find_inks, paint_tints
 
 MOST_PATCHES = 65536
 """Triangles name their material by two bytes."""
-NO_CURVE = np.tile(np.arange(256, dtype=np.uint8), (3, 1))
 _WHITE = Texture(pixels=np.full((1, 1, 4), 255, dtype=np.uint8))
 _FINE = Texture(pixels=np.broadcast_to(np.uint8(255), (512, 512, 4)))
 """Stands for a texture that is not known yet: texture coordinates are merged as finely as it needs."""
 _LATER: tuple[NDArray[np.uint8], ...] = ()
 """Mipmaps of a texture that few views show: made when it is uploaded."""
 _NUMBERS = count(1)  #: of the canvases of this process
-_TINT = slice(20, 24)  #: bytes of a vertex
+_KEPT_INKS = 2
+_NO_LIGHT = np.zeros((1, 1, 3))
 
 Array = NDArray[np.float64]
 T = TypeVar("T", bound=np.generic)
@@ -59,11 +69,11 @@ class Look:
     """What a canvas shows."""
 
     base: Array  #: P × 4, the linear colour of each patch
-    colors: NDArray[np.uint8]  #: V × 4, of the scene's vertices,
-    curve: NDArray[np.uint8] = field(default_factory=lambda: NO_CURVE)  #: 3 × 256, and what becomes of their bytes
+    colors: NDArray[np.uint8]  #: N × 4, vertex colours,
+    places: NDArray[np.int32]  #: and which of them each vertex of the scene has; the same array for looks alike
     textures: Mapping[int, Texture | None] = field(default_factory=dict)  #: of patches, in place of the scene's
     lighting: Lighting
-    things: Sequence[PlacedThing] = ()
+    things: PlacedThings = field(default_factory=lambda: PlacedThings.make_room(0))
 
 
 class BlankScene(NamedTuple):
@@ -122,36 +132,55 @@ def _make_white(material: Material) -> tuple[float, float, float, float]:
 class PaintedCanvas:
     """A scene that can be painted. It belongs to one renderer at a time: a new look replaces the one before."""
 
-    def __init__(self, scene: Scene, patches: Patches, blank: BlankScene, *, slots: Sequence[int]) -> None:
+    def __init__(
+        self,
+        scene: Scene,
+        patches: Patches,
+        blank: BlankScene,
+        *,
+        slots: Sequence[int],
+        shapes: ThingShapes,
+        stored: Mapping[int, StoredTexture],
+    ) -> None:
+        """`shapes` are those of small things; `stored` are textures that looks may have, by identity."""
         materials = [scene.materials[number] for number in patches.material]
         self.lighting = choose_lighting(scene)
         self.base = np.array([material.base_color for material in materials], dtype=np.float64).reshape(-1, 4)
         self._materials = materials
         self._glow = np.array([material.emissive for material in materials], dtype=np.float64).reshape(-1, 3)
+        self._is_plain = np.array([material.texture is None for material in materials], dtype=np.bool_)
         patched = replace(scene, materials=tuple(materials), triangle_material=patches.of_triangle.astype(np.uint16))
         self._kinds = classify_materials(patched, self.lighting)
         self._shaded = np.flatnonzero(self._kinds == SHADED).tolist() if len(blank.prepared.normals) else []
         self._origins = blank.origins
-        self._normals = scene.normals
+        self._facing, self._normals = self._find_facing(scene)
+        self._inks: dict[int, tuple[NDArray[np.int32], Inks]] = {}
         self._slots = slots
         self._pictures = [None if m.texture is None else blank.prepared.textures[m.texture] for m in materials]
         self._light: tuple[Lighting, Array, Array] | None = None
+        self._light_of_things: tuple[Lighting, Array, Array] | None = None
         self._writable = replace(
             blank.prepared,
             digest=f"{blank.prepared.digest}-{next(_NUMBERS)}",  # renderers are shared by digest, canvases by nobody
             vertices=np.array(blank.prepared.vertices),
             normals=np.array(blank.prepared.normals),
             chunks=Chunks._make(np.array(array) for array in blank.prepared.chunks),
+            stored=stored,
         )
+        self._room = MovingRoom(self._writable, shapes)
+
+    @property
+    def lights_things_by(self) -> int:
+        """What a small thing on a lit surface is lit by."""
+        return ON_SHADED if is_shaded(self._writable) else ON_DULL
 
     def paint(self, look: Look) -> PreparedScene:
         """The scene with this look."""
-        vertices = self._writable.vertices
-        rows = vertices.view(np.uint8).reshape(len(vertices), -1)[: len(self._origins.vertex), _TINT]
         light, sheen = self._find_light(look.lighting)
-        brush = Brush(self._origins.vertex, self._origins.material, self._kinds, look.base, self._glow, light, sheen)
-        paint_tints(brush, look.colors, look.curve, rows)
-        place_things(self._writable, look.things)
+        brush = Brush(self._kinds, look.base, self._glow, self._is_plain, light, sheen)
+        words = get_tint_words(self._writable.vertices)[: len(self._origins.vertex)]
+        paint_tints(self._find_inks(look.places), brush, look.colors, words)
+        self._room.place(look.things, *self._find_light_of_things(look))
         pictures = [look.textures.get(patch, self._pictures[patch]) or _WHITE for patch in self._slots]
         return replace(
             self._shown,
@@ -160,17 +189,6 @@ class PaintedCanvas:
             materials=self._paint_materials(look),
             lighting=look.lighting,
         )
-
-    def tint_thing(
-        self, color: Array, colors: NDArray[np.uint8] | None, normals: NDArray[np.float32]
-    ) -> NDArray[np.uint8]:
-        """Tints of a small thing under these vertex colours; without them it is lit like the scene's lit surfaces."""
-        if colors is not None:
-            return encode_tints(colors[:, :3] / 255.0 * color)
-        if is_shaded(self._writable):
-            return np.tile(np.append(np.round(color * 255), 255).astype(np.uint8), (len(normals), 1))
-        facing = normals.astype(np.float64)
-        return encode_tints(self.lighting.compute_diffuse(facing) * color + self.lighting.compute_sheen(facing))
 
     @cached_property
     def _shown(self) -> PreparedScene:
@@ -183,19 +201,40 @@ class PaintedCanvas:
             chunks=Chunks._make(_make_read_only(array) for array in scene.chunks),
         )
 
+    def _find_facing(self, scene: Scene) -> tuple[NDArray[np.int32], Array]:
+        """How each dull vertex faces, and the normals of these ways."""
+        dull = np.flatnonzero(self._kinds[self._origins.material] == DULL)
+        facing = np.zeros(len(self._origins.vertex), dtype=np.int32)
+        sides = np.where(self._origins.is_back[dull], np.float32(-1.0), np.float32(1.0))
+        normals = scene.normals[self._origins.vertex[dull]] * sides[:, None] + np.float32(0.0)  # -0 is 0
+        facing[dull], first = number_distinct(np.ascontiguousarray(normals, dtype=np.float32).view(np.int32))
+        return facing, normals[first].astype(np.float64)
+
+    def _find_inks(self, places: NDArray[np.int32]) -> Inks:
+        if id(places) not in self._inks:
+            while len(self._inks) >= _KEPT_INKS:
+                self._inks.pop(next(iter(self._inks)))
+            of_vertex, origins = places[self._origins.vertex], self._origins
+            inks = find_inks(origins.material, of_vertex, self._facing, patches=len(self._materials))
+            self._inks[id(places)] = places, inks
+        return self._inks[id(places)][1]
+
     def _find_light(self, lighting: Lighting) -> tuple[Array, Array]:
-        """Light and sheen of dull surfaces by vertex; nothing where there are none."""
+        """Light and sheen of dull surfaces, by way of facing."""
         if self._light is None or self._light[0] is not lighting:
-            self._light = (lighting, *self._compute_light(lighting))
+            self._light = lighting, lighting.compute_diffuse(self._normals), lighting.compute_sheen(self._normals)
         return self._light[1:]
 
-    def _compute_light(self, lighting: Lighting) -> tuple[Array, Array]:
-        if not (self._kinds == DULL).any():
-            return np.zeros((0, 3)), np.zeros((0, 3))
-        sides = np.where(self._origins.is_back, -1.0, 1.0)
-        normals = self._normals[self._origins.vertex].astype(np.float64) * sides[:, None]
-        is_plain = np.array([material.texture is None for material in self._materials])[self._origins.material]
-        return lighting.compute_diffuse(normals), lighting.compute_sheen(normals) * is_plain[:, None]
+    def _find_light_of_things(self, look: Look) -> tuple[Array, Array]:
+        """The same for small things, by shape and vertex; nothing where none needs it."""
+        if not (look.things.lit_by == ON_DULL).any():
+            return _NO_LIGHT, _NO_LIGHT
+        if self._light_of_things is None or self._light_of_things[0] is not look.lighting:
+            shapes = self._room.shapes.normals
+            normals = shapes.reshape(-1, 3).astype(np.float64)
+            light, sheen = look.lighting.compute_diffuse(normals), look.lighting.compute_sheen(normals)
+            self._light_of_things = look.lighting, light.reshape(shapes.shape), sheen.reshape(shapes.shape)
+        return self._light_of_things[1:]
 
     def _paint_materials(self, look: Look) -> tuple[Material, ...]:
         """Of batches that are shaded, with one more for small things."""

@@ -16,7 +16,7 @@ from nav_eval.simulator.rendering.mipmaps import make_mipmaps, split_mipmaps
 from nav_eval.simulator.rendering.prepared_scene import VERTEX, Batch, PreparedScene
 from nav_eval.simulator.rendering.shaders import COLOR, ProgramKind, make_fragment_source, make_vertex_source
 from nav_eval.simulator.rendering.surface_shader import EMISSION, ShadingKind
-from nav_eval.simulator.rendering.texel_files import TexelFolder, drop_levels
+from nav_eval.simulator.rendering.texel_files import StoredTexture, TexelFiles, drop_levels
 
 _FORMATS = {"position": "3f4", "uv": "2f4", "tint": "4f1", "surface": "1u4"}
 _PLAIN_BLEND = (moderngl.SRC_ALPHA, moderngl.ONE_MINUS_SRC_ALPHA)
@@ -56,25 +56,33 @@ class SceneOnGpu:
         self._vertices = context.buffer(_as_bytes(prepared.vertices))
         self._indices = context.buffer(reserve=4, dynamic=True)
         self._trilinear = trilinear
-        self._texels = TexelFolder(context, prepared.texels)
+        self._texels = TexelFiles(context)
+        self._stored = dict(prepared.stored) | _list_stored(prepared)
+        self._plain_colors: dict[int, tuple[Texture, NDArray[np.float32] | None]] = {}  #: by identity of the picture
         self._textures: dict[tuple[int, bool], tuple[Texture, moderngl.Texture]] = {}  #: by identity of the picture
         self._views = context.buffer(reserve=_VIEW_BYTES, dynamic=True)
         self._commands = context.buffer(reserve=20, dynamic=True)
         self._normals = context.buffer(_as_bytes(prepared.normals)) if len(prepared.normals) else None
         self._lighting = context.buffer(_pack_lighting(prepared.lighting)) if self._normals else None
         self._brushes: dict[_BrushKey, _DrawState] = {}
+        self._stale: dict[_BrushKey, _DrawState] = {}  #: of the look before; only their texture or colour may differ
         self._programs: dict[ProgramKind, tuple[moderngl.Program, moderngl.VertexArray]] = {}
 
     def repaint(self, prepared: PreparedScene) -> None:
         """Show another look of the same canvas; textures that it shares with those before are there already."""
         changed = {i for i, old in enumerate(self._prepared.textures) if old is not prepared.textures[i]}
+        shaded_alike = _count_lamps(self._prepared.lighting) == _count_lamps(prepared.lighting)
         self._prepared = prepared
         self._vertices.write(_as_bytes(prepared.vertices))
         if self._normals is not None and self._lighting is not None:
             self._normals.write(_as_bytes(prepared.normals))
             self._lighting.write(_pack_lighting(prepared.lighting))
-        for key in [key for key in self._brushes if self._is_changed(key[1], changed)]:
-            del self._brushes[key]
+        if shaded_alike:
+            for key in [key for key in self._brushes if self._is_changed(key[1], changed)]:
+                self._stale[key] = self._brushes.pop(key)
+        else:
+            self._brushes.clear()
+            self._stale.clear()
         if len(self._textures) > _MOST_TEXTURES:
             self._drop_textures()
 
@@ -84,9 +92,12 @@ class SceneOnGpu:
 
     def _drop_textures(self) -> None:
         """Those that the look does not have; brushes hold no others."""
+        self._stale.clear()
         shown = {id(picture) for picture in self._prepared.textures}
         for key in [key for key in self._textures if key[0] not in shown]:
             self._textures.pop(key)[1].release()
+        for number in [number for number in self._plain_colors if number not in shown]:
+            del self._plain_colors[number]
 
     def write_triangles(self, triangles: NDArray[np.uint32]) -> None:
         if len(triangles):
@@ -124,6 +135,9 @@ class SceneOnGpu:
                 brush.vertex_array.render(moderngl.TRIANGLES, vertices=3 * run.length, first=3 * run.start)
 
     def _get_draw_state(self, key: "_BrushKey") -> "_DrawState":
+        if key in self._stale and (brush := self._freshen(key, self._stale.pop(key))) is not None:
+            self._brushes[key] = brush
+            return brush
         outputs, batch_number, layered = key
         batch = self._batches[batch_number]
         textured, masked = batch.texture is not None, batch.alpha_cutoff > 0.0
@@ -131,7 +145,7 @@ class SceneOnGpu:
         color = (
             None
             if batch.texture is None or shading is not None
-            else _find_plain_color(self._prepared.textures[batch.texture], self._prepared.mipmaps[batch.texture])
+            else self._find_plain_color(self._prepared.textures[batch.texture])
         )
         kind = ProgramKind(
             outputs=outputs,
@@ -155,6 +169,31 @@ class SceneOnGpu:
             brush = self._add_look(brush, shading, self._prepared.materials[batch.shaded])
         self._brushes[key] = brush
         return brush
+
+    def _freshen(self, key: "_BrushKey", brush: _DrawState) -> _DrawState | None:
+        """What drew a batch in the look before, for this one; None where that takes another program."""
+        batch = self._batches[key[1]]
+        is_shaded = batch.shaded is not None and COLOR in key[0]
+        if batch.shaded is not None and is_shaded:
+            base = np.array(self._prepared.materials[batch.shaded].base_color, dtype=np.float32).tobytes()
+            uniforms = tuple((own, base if own.name == "base_color" else value) for own, value in brush.uniforms)
+            brush = brush._replace(uniforms=uniforms)
+        elif batch.texture is not None and COLOR in key[0]:
+            plain = self._find_plain_color(self._prepared.textures[batch.texture])
+            if plain is not None or brush.texture is None:
+                return None
+        elif brush.cutoff is not None:
+            return None
+        if brush.texture is None or batch.texture is None:
+            return brush
+        return brush._replace(texture=self._get_texture(batch.texture, decoded=is_shaded))
+
+    def _find_plain_color(self, picture: Texture) -> NDArray[np.float32] | None:
+        if id(picture) not in self._plain_colors:
+            stored = self._stored.get(id(picture))
+            smaller = () if stored is None else stored.levels[1:]
+            self._plain_colors[id(picture)] = picture, _find_plain_color(picture, smaller)
+        return self._plain_colors[id(picture)][1]
 
     def _choose_shading(self, batch: Batch) -> ShadingKind | None:
         if batch.shaded is None:
@@ -197,15 +236,16 @@ class SceneOnGpu:
 
     def _get_texture(self, index: int, *, decoded: bool) -> moderngl.Texture:
         """Uploaded when it is first seen: many scenes have more textures than a walk shows."""
-        picture, smaller = self._prepared.textures[index], self._prepared.mipmaps[index]
+        picture = self._prepared.textures[index]
         key = (id(picture), decoded)
         if key not in self._textures:
             texture = _create_texture(self._context, picture, trilinear=self._trilinear)
-            if not smaller:  # of a look's own
+            stored = self._stored.get(id(picture))
+            if stored is None:  # of a look's own
                 upload_levels(texture.glo, split_mipmaps(picture.pixels, make_mipmaps(picture.pixels)), decoded=decoded)
-            elif not self._texels.show(texture.glo, index, (picture.pixels, *smaller), decoded=decoded):
-                upload_levels(texture.glo, (picture.pixels, *smaller), decoded=decoded)
-                drop_levels((picture.pixels, *smaller))
+            elif stored.path is None or not self._texels.show(texture.glo, stored.path, stored.levels, decoded=decoded):
+                upload_levels(texture.glo, stored.levels, decoded=decoded)
+                drop_levels(stored.levels)
             self._textures[key] = (picture, texture)
         return self._textures[key][1]
 
@@ -241,6 +281,24 @@ class SceneOnGpu:
         self._commands.release()
         self._indices.release()
         self._vertices.release()
+
+
+def _list_stored(prepared: PreparedScene) -> dict[int, StoredTexture]:
+    """The scene's own textures, by identity."""
+    own = enumerate(zip(prepared.textures, prepared.mipmaps, strict=True))
+    folder = prepared.texels
+    return {
+        id(texture): StoredTexture(
+            texture, (texture.pixels, *smaller), None if folder is None else folder / str(number)
+        )
+        for number, (texture, smaller) in own
+        if smaller
+    }
+
+
+def _count_lamps(lighting: Lighting) -> tuple[bool, int, int]:
+    """What the programs of shaded surfaces depend on."""
+    return lighting.surroundings, lighting.suns, len(lighting.lamps)
 
 
 def _write(buffer: moderngl.Buffer, data: NDArray[Any]) -> None:

@@ -5,12 +5,13 @@ scales and moves what was worked out. Room that nobody uses holds triangles with
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nav_eval.records.geometry import Vec3
+from nav_eval.compilation import compile_nogil_inline, compile_nogil_kernel
 from nav_eval.simulator.rendering.prepared_scene import (
     CHUNK_TRIANGLES,
     GROUP,
@@ -19,65 +20,108 @@ from nav_eval.simulator.rendering.prepared_scene import (
     Chunks,
     PreparedScene,
     compute_chunk_bounds,
-    compute_group_boxes,
     compute_longest_edges,
     compute_normal_cones,
     make_blocks,
     split_into_chunks,
 )
+from nav_eval.simulator.rendering.tints import encode_light, get_tables, pack_tint
 
 THING_VERTICES = 640
 """Vertices per thing at most; its triangles fit one group of chunks."""
+ON_BAKED, ON_DULL, ON_SHADED = 0, 1, 2
+"""Whether a thing has the light of its support's colours, of the scene's lamps, or is shaded pixel by pixel."""
+_TOP, _SIDE = 1.0, 0.8
+"""How much of the light on its support the sides of a thing get, by how they face."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ThingShape:
-    """A closed mesh of one metre, cut into chunks."""
+DullLight = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.uint8]]
+"""Light and sheen of dull surfaces by shape and vertex, and the tables that light is encoded with."""
 
-    positions: NDArray[np.float32]
+
+class ThingShapes(NamedTuple):
+    """Closed meshes of one metre, cut into chunks; kernels take them whole. What a shape does not fill is empty."""
+
+    vertices: NDArray[np.int64]  #: S, how many of each shape
+    chunks: NDArray[np.int64]  #: S
+    positions: NDArray[np.float32]  #: S × THING_VERTICES × 3
     normals: NDArray[np.float32]
-    triangles: NDArray[np.uint32]  #: whole chunks; the last one is filled up with triangles without an area
-    bounds: NDArray[np.float32]
+    triangles: NDArray[np.uint32]  #: S × (GROUP · CHUNK_TRIANGLES) × 3
+    bounds: NDArray[np.float32]  #: S × GROUP × 6
     cones: NDArray[np.float32]
     longest: NDArray[np.float32]
     corners: NDArray[np.float32]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PlacedThing:
-    """A shape put down."""
+class PlacedThings(NamedTuple):
+    """Shapes put down, and what they get of light."""
 
-    shape: ThingShape
-    size: float
-    position: Vec3  #: of its middle
-    tints: NDArray[np.uint8]  #: V × 4
+    shape: NDArray[np.int64]  #: N
+    size: NDArray[np.float32]
+    position: NDArray[np.float32]  #: N × 3, of its middle
+    color: NDArray[np.float64]  #: N × 3, linear
+    lit_by: NDArray[np.int64]  #: N: ON_BAKED, ON_DULL or ON_SHADED
+    support: NDArray[np.float64]  #: N × 3, the colour of what carries it, 0 to 255
+
+    @classmethod
+    def make_room(cls, count: int) -> "PlacedThings":
+        return cls(
+            np.zeros(count, dtype=np.int64),
+            np.zeros(count, dtype=np.float32),
+            np.zeros((count, 3), dtype=np.float32),
+            np.zeros((count, 3)),
+            np.zeros(count, dtype=np.int64),
+            np.zeros((count, 3)),
+        )
 
 
-def make_shape(
-    positions: NDArray[np.float64], normals: NDArray[np.float64], triangles: NDArray[np.int64]
-) -> ThingShape:
-    """Cut a mesh into chunks."""
+def make_shapes(
+    meshes: Sequence[tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]],
+) -> ThingShapes:
+    """Cut meshes (positions, normals, triangles) into chunks."""
+    count, room = len(meshes), GROUP * CHUNK_TRIANGLES
+    shapes = ThingShapes(
+        vertices=np.zeros(count, dtype=np.int64),
+        chunks=np.zeros(count, dtype=np.int64),
+        positions=np.zeros((count, THING_VERTICES, 3), dtype=np.float32),
+        normals=np.zeros((count, THING_VERTICES, 3), dtype=np.float32),
+        triangles=np.zeros((count, room, 3), dtype=np.uint32),
+        bounds=np.zeros((count, GROUP, 6), dtype=np.float32),
+        cones=np.zeros((count, GROUP, 5), dtype=np.float32),
+        longest=np.zeros((count, GROUP), dtype=np.float32),
+        corners=np.zeros((count, GROUP, 9 * CHUNK_TRIANGLES), dtype=np.float32),
+    )
+    for number, mesh in enumerate(meshes):
+        _add_shape(shapes, number, *mesh)
+    return shapes
+
+
+def _add_shape(
+    shapes: ThingShapes,
+    number: int,
+    positions: NDArray[np.float64],
+    normals: NDArray[np.float64],
+    triangles: NDArray[np.int64],
+) -> None:
     order, _ = split_into_chunks(positions[triangles].mean(axis=1).astype(np.float32))
     count = -(-len(order) // CHUNK_TRIANGLES)
     if count > GROUP or len(positions) > THING_VERTICES:
         raise ValueError(f"a thing of {len(order)} triangles and {len(positions)} vertices does not fit its room")
     filled = np.zeros((count * CHUNK_TRIANGLES, 3), dtype=np.uint32)
     filled[: len(order)] = triangles[order]
-    filled[len(order) :] = triangles[order[-1], 0]
+    filled[len(order) :] = triangles[order[-1], 0]  # the last chunk is filled up with triangles without an area
     first = np.arange(count + 1, dtype=np.int64) * CHUNK_TRIANGLES
     points = positions[filled].astype(np.float32)
     across = np.cross(points[:, 1] - points[:, 0], points[:, 2] - points[:, 0]).astype(np.float64)
     across[len(order) :] = across[len(order) - 1]
     outward = across / np.linalg.norm(across, axis=1, keepdims=True)
-    return ThingShape(
-        positions=positions.astype(np.float32),
-        normals=normals.astype(np.float32),
-        triangles=filled,
-        bounds=compute_chunk_bounds(points, first),
-        cones=compute_normal_cones(outward, first),
-        longest=compute_longest_edges(points, first),
-        corners=make_blocks(points, first),
-    )
+    shapes.vertices[number], shapes.chunks[number] = len(positions), count
+    shapes.positions[number, : len(positions)], shapes.normals[number, : len(normals)] = positions, normals
+    shapes.triangles[number, : len(filled)] = filled
+    shapes.bounds[number, :count] = compute_chunk_bounds(points, first)
+    shapes.cones[number, :count] = compute_normal_cones(outward, first)
+    shapes.longest[number, :count] = compute_longest_edges(points, first)
+    shapes.corners[number, :count] = make_blocks(points, first)
 
 
 def reserve_room(scene: PreparedScene, surfaces: NDArray[np.int64], *, batch: Batch) -> PreparedScene:
@@ -111,39 +155,131 @@ def reserve_room(scene: PreparedScene, surfaces: NDArray[np.int64], *, batch: Ba
     )
 
 
-def place_things(scene: PreparedScene, things: Sequence[PlacedThing]) -> None:
-    """Put things into the room of a scene whose arrays can be written to, in place of those before."""
-    for number in range(scene.moving_chunks // GROUP):
-        _clear(scene, number)
-        if number < len(things):
-            _fill(scene, number, things[number])
-    groups, moving = scene.moving_chunks // GROUP, scene.moving_chunks
-    bounds, longest = compute_group_boxes(scene.chunks.bounds[:moving], scene.chunks.longest[:moving])
-    scene.chunks.group_bounds[:groups], scene.chunks.group_longest[:groups] = bounds, longest
+@dataclass(slots=True, eq=False)
+class MovingRoom:
+    """The room of one scene, whose arrays can be written to."""
+
+    scene: PreparedScene
+    shapes: ThingShapes
+    _reach: np.float32 = field(init=False)
+    _holds: int = field(init=False)  #: so many things stand in it
+
+    def __post_init__(self) -> None:
+        self._reach, self._holds = np.float32(self.scene.size), self.scene.moving_chunks // GROUP
+
+    def place(self, things: PlacedThings, light: NDArray[np.float64], sheen: NDArray[np.float64]) -> None:
+        """Put things in place of those before; `light` and `sheen` are of dull surfaces, by shape and vertex."""
+        scene, count = self.scene, len(things.shape)
+        if count or self._holds:
+            start = len(scene.vertices) - scene.moving_chunks // GROUP * THING_VERTICES
+            _place(
+                scene.chunks,
+                scene.vertices["position"][start:],
+                get_tint_words(scene.vertices)[start:],
+                scene.normals[start:],
+                self.shapes,
+                things,
+                (light, sheen, *get_tables()),
+                (start, self._holds, self._reach),
+            )
+        self._holds = count
 
 
-def _clear(scene: PreparedScene, number: int) -> None:
+def get_tint_words(vertices: NDArray[np.void]) -> NDArray[np.uint32]:
+    """The tints of vertices, a word each."""
+    offset = VERTEX.fields["tint"][1] // 4 if VERTEX.fields else 0
+    words: NDArray[np.uint32] = vertices.view(np.uint32).reshape(len(vertices), VERTEX.itemsize // 4)[:, offset]
+    return words
+
+
+@compile_nogil_kernel
+def _place(
+    chunks: Chunks,
+    positions: NDArray[np.float32],
+    tints: NDArray[np.uint32],
+    normals: NDArray[np.float32],
+    shapes: ThingShapes,
+    things: PlacedThings,
+    dull: DullLight,
+    room: tuple[int, int, np.float32],
+) -> None:
+    start, before, reach = room
+    for number in range(max(len(things.shape), before)):
+        _clear(chunks, number, reach)
+        if number < len(things.shape):
+            _fill(chunks, positions, normals, shapes, things, number, start)
+            _tint(tints, shapes, things, number, dull)
+        for k in range(3):
+            lower, upper = reach, -reach
+            for chunk in range(number * GROUP, (number + 1) * GROUP):
+                lower, upper = min(lower, chunks.bounds[chunk, k]), max(upper, chunks.bounds[chunk, k + 3])
+            chunks.group_bounds[number, k], chunks.group_bounds[number, k + 3] = lower, upper
+        longest = np.float32(0.0)
+        for chunk in range(number * GROUP, (number + 1) * GROUP):
+            longest = max(longest, chunks.longest[chunk])
+        chunks.group_longest[number] = longest
+
+
+@compile_nogil_inline
+def _clear(chunks: Chunks, number: int, reach: np.float32) -> None:
     """Boxes turned inside out are outside every view."""
-    chunks, rows = scene.chunks, slice(number * GROUP, (number + 1) * GROUP)
-    reach = np.float32(scene.size)
-    chunks.bounds[rows, :3], chunks.bounds[rows, 3:] = reach, -reach
-    chunks.cones[rows], chunks.longest[rows], chunks.corners[rows] = 0.0, 0.0, 0.0
-    chunks.triangles[rows.start * CHUNK_TRIANGLES : rows.stop * CHUNK_TRIANGLES] = 0
+    for chunk in range(number * GROUP, (number + 1) * GROUP):
+        for k in range(3):
+            chunks.bounds[chunk, k], chunks.bounds[chunk, k + 3] = reach, -reach
+        chunks.cones[chunk], chunks.longest[chunk], chunks.corners[chunk] = 0.0, 0.0, 0.0
+        chunks.triangles[chunk * CHUNK_TRIANGLES : (chunk + 1) * CHUNK_TRIANGLES] = 0
 
 
-def _fill(scene: PreparedScene, number: int, thing: PlacedThing) -> None:
-    shape, chunks = thing.shape, scene.chunks
-    size, place = np.float32(thing.size), np.array(thing.position, dtype=np.float32)
-    start = len(scene.vertices) + (number - scene.moving_chunks // GROUP) * THING_VERTICES
-    own = scene.vertices[start : start + len(shape.positions)]
-    own["position"], own["tint"] = shape.positions * size + place, thing.tints
-    if len(scene.normals):
-        scene.normals[start : start + len(shape.normals)] = shape.normals
-    first = number * GROUP
-    rows = slice(first, first + len(shape.bounds))
-    chunks.bounds[rows] = shape.bounds * size + np.tile(place, 2)
-    chunks.cones[rows], chunks.longest[rows] = shape.cones, shape.longest * size
-    corners = shape.corners.reshape(len(shape.bounds), 9, CHUNK_TRIANGLES) * size + np.tile(place, 3)[:, None]
-    chunks.corners[rows] = corners.reshape(len(shape.bounds), -1)
-    lanes = slice(first * CHUNK_TRIANGLES, first * CHUNK_TRIANGLES + len(shape.triangles))
-    chunks.triangles[lanes] = shape.triangles + np.uint32(start)
+@compile_nogil_inline
+def _fill(
+    chunks: Chunks,
+    positions: NDArray[np.float32],
+    normals: NDArray[np.float32],
+    shapes: ThingShapes,
+    things: PlacedThings,
+    number: int,
+    start: int,
+) -> None:
+    shape, size, place = things.shape[number], things.size[number], things.position[number]
+    first = number * THING_VERTICES
+    for i in range(shapes.vertices[shape]):
+        for k in range(3):
+            positions[first + i, k] = shapes.positions[shape, i, k] * size + place[k]
+        if len(normals):
+            normals[first + i] = shapes.normals[shape, i]
+    for i in range(shapes.chunks[shape]):
+        chunk = number * GROUP + i
+        for k in range(6):
+            chunks.bounds[chunk, k] = shapes.bounds[shape, i, k] * size + place[k % 3]
+        chunks.cones[chunk], chunks.longest[chunk] = shapes.cones[shape, i], shapes.longest[shape, i] * size
+        for k in range(9):
+            for lane in range(k * CHUNK_TRIANGLES, (k + 1) * CHUNK_TRIANGLES):
+                chunks.corners[chunk, lane] = shapes.corners[shape, i, lane] * size + place[k % 3]
+        for lane in range(CHUNK_TRIANGLES):
+            for k in range(3):
+                corner = shapes.triangles[shape, i * CHUNK_TRIANGLES + lane, k]
+                chunks.triangles[chunk * CHUNK_TRIANGLES + lane, k] = corner + np.uint32(start + first)
+
+
+@compile_nogil_inline
+def _tint(
+    tints: NDArray[np.uint32],
+    shapes: ThingShapes,
+    things: PlacedThings,
+    number: int,
+    dull: DullLight,
+) -> None:
+    shape, color, lit_by = things.shape[number], things.color[number], things.lit_by[number]
+    value = np.empty(3)
+    for i in range(shapes.vertices[shape]):
+        for k in range(3):
+            if lit_by == ON_BAKED:
+                facing = _SIDE + (_TOP - _SIDE) * min(max(np.float64(shapes.normals[shape, i, 1]), -1.0), 1.0)
+                light = np.rint(min(max(things.support[number, k] * facing, 0.0), 255.0)) / 255.0
+                value[k] = encode_light(light * color[k], dull[2], dull[3])
+            elif lit_by == ON_DULL:
+                value[k] = encode_light(dull[0][shape, i, k] * color[k] + dull[1][shape, i, k], dull[2], dull[3])
+            else:
+                value[k] = np.rint(color[k] * 255.0)
+        word = pack_tint(int(value[0]), int(value[1]), int(value[2]), 255)
+        tints[number * THING_VERTICES + i] = word

@@ -7,7 +7,8 @@ vertex: a vertex holds everything that it shows (position, texture coordinates, 
 surfaces whose look depends on where one stands keep a normal as well and are shaded when they are drawn.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from nav_eval.scene.model import AlphaMode, Material, Scene, Texture, Wrap
 from nav_eval.scene.splats import SplatCloud
 from nav_eval.simulator.rendering.lighting import Lighting, is_dull
 from nav_eval.simulator.rendering.outlooks import NO_OUTLOOKS, Outlooks
+from nav_eval.simulator.rendering.texel_files import StoredTexture
 from nav_eval.simulator.rendering.triangle_blocks import compute_cross_products, iterate_blocks
 
 VERTEX = np.dtype([("position", "<f4", 3), ("uv", "<f4", 2), ("tint", "u1", 4), ("surface", "<u4")])
@@ -78,6 +80,7 @@ class PreparedScene:
     splats: SplatCloud | None = None  #: what colour pictures show instead of the triangles
     moving_chunks: int = 0  #: so many in front hold what each look of a canvas places anew (`canvas`)
     texels: Path | None = None  #: where the textures lie, see `texel_files`; None while they are in memory only
+    stored: Mapping[int, StoredTexture] = field(default_factory=dict)  #: textures of looks, by identity
     outlooks: Outlooks = NO_OUTLOOKS  #: for the renderer to start from; they change no picture
 
     @property

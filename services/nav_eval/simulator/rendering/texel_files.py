@@ -17,7 +17,8 @@ import shutil
 import struct
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from contextlib import suppress
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,10 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nav_eval.cache import map_file
+from nav_eval.scene.model import Texture
 from nav_eval.simulator.rendering.device import EGL_LIBRARY
+from nav_eval.simulator.rendering.mipmaps import make_mipmaps, split_mipmaps
 
 Level = NDArray[np.uint8]
 
+_VERSION = 1  #: of what `store_textures` writes
 _START = mmap.PAGESIZE  #: where the texels begin; Mesa wants that said at the beginning and just before them
 _CACHE_LINE = 64
 _BLOCK = 4  #: rows and columns that are drawn together
@@ -73,6 +77,47 @@ def write_texels(folder: Path, textures: Sequence[Sequence[Level]]) -> None:
         raise
 
 
+class StoredTexture(NamedTuple):
+    """A texture with its smaller levels, and the file that it lies in."""
+
+    texture: Texture
+    levels: tuple[Level, ...]  #: the largest first
+    path: Path | None  #: None while it is in memory only
+
+
+def store_textures(folder: Path | None, textures: Sequence[Texture]) -> dict[int, StoredTexture]:
+    """Textures that several scenes may show, by identity: each is written once, under a digest of what it is."""
+    return {id(texture): _store(folder, texture) for texture in textures}
+
+
+def _store(folder: Path | None, texture: Texture) -> StoredTexture:
+    pixels = np.ascontiguousarray(texture.pixels)
+    if folder is not None:
+        shape = pixels.shape[:2]
+        salt = struct.pack("<II", *shape)
+        name = hashlib.blake2b(pixels.data, digest_size=16, salt=salt).hexdigest()
+        path = folder / f"{_VERSION}-{name}"
+        with suppress(OSError, ValueError):
+            if not path.exists():
+                _write_stored(path, split_mipmaps(pixels, make_mipmaps(pixels)))
+            return StoredTexture(texture, _map_levels(path, (int(shape[0]), int(shape[1]))), path)
+    return StoredTexture(texture, tuple(split_mipmaps(pixels, make_mipmaps(pixels))), None)
+
+
+def _write_stored(path: Path, levels: Sequence[Level]) -> None:
+    """Readers find a whole file or none."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, draft = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    os.close(handle)
+    try:
+        _write_levels(Path(draft), levels)
+        Path(draft).chmod(0o644)
+        Path(draft).replace(path)
+    except BaseException:
+        Path(draft).unlink(missing_ok=True)
+        raise
+
+
 def _write_levels(path: Path, levels: Sequence[Level]) -> None:
     places = list(_list_places(*levels[0].shape[:2]))
     size = places[-1].offset + places[-1].stride * _BLOCK
@@ -90,10 +135,14 @@ def _write_levels(path: Path, levels: Sequence[Level]) -> None:
 
 def map_texels(folder: Path, number: int, shape: tuple[int, int]) -> tuple[Level, ...]:
     """The levels of a texture, mapped; a file that does not fit is a ValueError."""
+    return _map_levels(folder / str(number), shape)
+
+
+def _map_levels(path: Path, shape: tuple[int, int]) -> tuple[Level, ...]:
     places = list(_list_places(*shape))
-    content = map_file(folder / str(number))
+    content = map_file(path)
     if len(content) != places[-1].offset + places[-1].stride * _BLOCK:
-        raise ValueError(f"texture {number} is cut off")
+        raise ValueError(f"texture {path.name} is cut off")
     return tuple(_view_level(content, place) for place in places)
 
 
@@ -120,22 +169,24 @@ _KNOWN_DRIVERS = ("Mesa 22.3.",)  #: whose header was tried; another might crash
 _TRIED_SHAPE = (21, 37)  #: rows and columns that are no multiples of anything
 
 
-class TexelFolder:
-    """The textures of a scene for one context: shown to the driver, where it can read them."""
+class TexelFiles:
+    """Files of textures for one context: shown to the driver, where it can read them."""
 
-    def __init__(self, context: moderngl.Context, folder: Path | None) -> None:
-        self._folder = folder
+    def __init__(self, context: moderngl.Context) -> None:
+        self._context = context
         self._memories: list[int] = []
-        self._usable = folder is not None and _can_show_files(context)
 
-    def show(self, texture: int, number: int, levels: Sequence[Level], *, decoded: bool) -> bool:
+    @cached_property
+    def _usable(self) -> bool:
+        return _can_show_files(self._context)
+
+    def show(self, texture: int, path: Path, levels: Sequence[Level], *, decoded: bool) -> bool:
         """Have a new texture of the current context read its file; False where it must be given its levels."""
-        if not self._usable or self._folder is None:
+        if not self._usable:
             return False
         try:
-            handle = os.open(self._folder / str(number), os.O_RDWR)
+            handle = os.open(path, os.O_RDWR)
         except OSError:
-            self._usable = False
             return False
         self._memories.append(_show_file(texture, handle, levels, decoded=decoded))
         return True

@@ -16,7 +16,7 @@ from nav_eval.simulator.rendering import (
     texel_files,
 )
 from nav_eval.simulator.rendering.mipmaps import make_mipmaps, split_mipmaps
-from nav_eval.simulator.rendering.texel_files import TexelFolder, drop_levels, map_texels, write_texels
+from nav_eval.simulator.rendering.texel_files import TexelFiles, drop_levels, map_texels, write_texels
 
 CAMERA = Camera.from_angles((2, 1.2, 2), yaw=-1, width=160, height=120)
 
@@ -80,7 +80,7 @@ def test_a_driver_that_wants_another_layout_is_given_copies(device, stored, monk
     expected = draw(device, stored)
     monkeypatch.setattr(texel_files, "_OWNER", bytes(16))  # as if Mesa knew its memory by another name
     with device.context as context:
-        assert not TexelFolder(context, stored)._usable
+        assert not TexelFiles(context)._usable
     assert np.array_equal(expected, draw(device, stored))
 
 
