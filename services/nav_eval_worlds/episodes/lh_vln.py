@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from nav_eval.config.schema.generation import Language
 from nav_eval.dataset.episode import Episode, PublicEpisode
 from nav_eval.generator_version import FIRST_GENERATOR, GeneratorVersion
+from nav_eval.records.geometry import Vec3
 from nav_eval.simulator.motion import AgentState
 from nav_eval_worlds.episodes.balance import Quota
 from nav_eval_worlds.episodes.base import (
@@ -21,8 +23,10 @@ from nav_eval_worlds.episodes.base import (
     make_subtask,
     walk_leg,
 )
-from nav_eval_worlds.episodes.site import AgentStart, Site
-from nav_eval_worlds.instructions.errand_text import write_errands
+from nav_eval_worlds.episodes.openings import count_stairs
+from nav_eval_worlds.episodes.site import AgentStart, Site, sample_path
+from nav_eval_worlds.episodes.way import SPACING, Way
+from nav_eval_worlds.instructions.errand_text import StairsAhead, write_errands
 from nav_eval_worlds.instructions.templates import Errand, render_errands
 from nav_eval_worlds.instructions.words import (
     can_be_put_on,
@@ -142,7 +146,7 @@ class LhVlnGenerator(EpisodeGenerator):
 def _make_episode(
     site: Site, trip: Trip, case: EpisodeAttempt, rooms: list[str], *, language: Language
 ) -> Episode | None:
-    info = {
+    info: dict[str, Any] = {
         "rooms": rooms,
         "goal_in_sight": site.sees_any(trip.start.position, trip.targets[0].reference.things),
         "errands": list(trip.roles),
@@ -151,14 +155,37 @@ def _make_episode(
     subtasks = tuple(make_subtask(target, leg) for target, leg in zip(trip.targets, trip.legs, strict=True))
     draw = case.draw.fork("words")
     if draw.generator == FIRST_GENERATOR:
-        text: str | None = render_errands(make_errands(trip), draw)
+        text = render_errands(make_errands(trip), draw)
     else:
-        text = write_errands(make_errands(trip), draw, language=language, describer=site.around.describer)
-    if text is None:
-        return None
+        flights = [find_stairs(site, leg.corners) for leg in trip.legs]
+        if any(found is not None and found.flights == 0 for found in flights):
+            return None  # up and down on one leg cannot be said in a word
+        told = write_errands(make_errands(trip), flights, draw, language=language, describer=site.around.describer)
+        if told is None:
+            return None
+        text, said = told
+        info["statements"] = [
+            {"kind": found.kind, "words": words, "leg": leg, "flights": found.flights}
+            for leg, (found, words) in enumerate(zip(flights, said, strict=True))
+            if found is not None
+        ]
     return Episode(
         public=PublicEpisode(episode_id=case.episode_id, instruction=to_instruction(text, language=language)),
         private=make_private_half(site, trip.start.pose, trip.legs, subtasks=subtasks, info=info),
+    )
+
+
+def find_stairs(site: Site, corners: Sequence[Vec3]) -> StairsAhead | None:
+    """How a way leads to another floor; no flights where it goes up as well as down."""
+    flights = Way(site, sample_path(corners, spacing=SPACING)).list_flights()
+    if not flights:
+        return None
+    rises = {after.region.lower[1] > before.region.lower[1] for before, after in flights}
+    stairs = [count_stairs(site.around.semantics, before.region, after.region) for before, after in flights]
+    return StairsAhead(
+        kind="up" if True in rises else "down",
+        flights=len(flights) if len(rises) == 1 else 0,
+        is_only=max(stairs) <= 1,
     )
 
 

@@ -36,6 +36,7 @@ BESIDE = (50.0, 130.0)  #: degrees to the side of something that one passes
 LONG = 2.5  #: metres in one room after which something should be said
 FAR = 6.0  #: metres to a thing that one walks towards
 TURNED = 45.0  #: degrees after an opening that are a turn
+BEHIND = (6, 16)  #: samples behind a bend, over which the way must still lead aside
 FAR_ASIDE = 110.0  #: degrees to the side of a goal that one sees on entering
 NARROW = 12.0  #: degrees of what is straight ahead
 
@@ -237,6 +238,9 @@ class RoutePlanner:
         at = max(inner, key=lambda number: abs(self._way.measure_turn(number)), default=None)
         if at is None or abs(self._way.measure_turn(at)) < SHARP:
             return
+        behind = self._way.compute_heading(at + BEHIND[0], at + BEHIND[1]) - self._way.compute_heading(at - WINDOW, at)
+        if math.copysign(1.0, self._way.measure_turn(at)) * wrap_degrees(behind) < TURNED:
+            return  # the way swings back at once: nobody would call it a turn
         parts: dict[str, Part] = {"side": name_side(self._way.measure_turn(at))}
         x, _, z = self._way.points[at]
         near = [

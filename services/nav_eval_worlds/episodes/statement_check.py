@@ -33,6 +33,8 @@ Record = Mapping[str, Any]
 
 def find_false_statements(site: Site, episode: Episode) -> list[str]:
     """What is wrong with the statements of a generated episode, a sentence each; empty when all hold."""
+    if episode.subtasks:
+        return [f"{episode.episode_id}: {problem}" for problem in _find_wrong_floors(site, episode)]
     checker = _Checker(site, episode)
     said_again = [f"{episode.episode_id}: its paraphrase is wrong: {problem}" for problem in checker.find_changes()]
     return said_again + [
@@ -40,6 +42,37 @@ def find_false_statements(site: Site, episode: Episode) -> list[str]:
         for number, record in enumerate(episode.private.info.get("statements", ()))
         for problem in checker.check(number, record)
     ]
+
+
+def _find_wrong_floors(site: Site, episode: Episode) -> Iterator[str]:
+    """Whether an errand says of each target how its floor is reached, and in that order."""
+    shown = "" if episode.instruction is None else episode.instruction.text
+    text, place = str(episode.private.info.get(ORIGINAL, shown)), episode.private.start.position
+    if episode.instruction is not None:
+        yield from find_changes(text, shown, language=episode.instruction.language or "en")
+    if "statements" not in episode.private.info:  # of the first generator, which does not speak of floors
+        return
+    records = {record["leg"]: record for record in episode.private.info["statements"]}
+    read = 0
+    for leg, subtask in enumerate(episode.subtasks):
+        goals = [goal.position for goal in subtask.goals]
+        field = site.ground.distance_field([place])
+        goal = min(goals, key=field.distance)
+        flights = Way(site, sample_path(site.ground.shortest_path(place, goal), spacing=SPACING)).list_flights()
+        rise = sum(1 if after.region.lower[1] > before.region.lower[1] else -1 for before, after in flights)
+        record, place = records.get(leg), goal
+        said = 0 if record is None else record["flights"] * (1 if record["kind"] == "up" else -1)
+        if said != rise:
+            yield f"the way to target {leg + 1} leads {rise} floors up, the text says {said}"
+        if record is None:
+            continue
+        at = text.lower().find(str(record["words"]).lower(), read)
+        if at < 0:
+            yield f"the text does not say {record['words']!r} where it should"
+        read = max(at, read)
+        stairs = (count_stairs(site.around.semantics, before.region, after.region) for before, after in flights)
+        if "the stairs" in record["words"] and max(stairs, default=0) > 1:
+            yield f"{record['words']!r}: there are several stairs"
 
 
 class _Checker:

@@ -37,6 +37,11 @@ class Way:
         """Whether one climbs or descends between two rooms."""
         return abs(after.region.lower[1] - before.region.lower[1]) > STOREY
 
+    def list_flights(self) -> list[tuple[Stretch, Stretch]]:
+        """The pairs of rooms between which the way leads to another floor."""
+        pairs = zip(self.stretches, self.stretches[1:], strict=False)
+        return [(before, after) for before, after in pairs if self.changes_floor(before, after)]
+
     def leads_to_stairs(self, stretch: Stretch) -> bool:
         """Whether stairs to another floor begin or end in this stretch."""
         number = self.stretches.index(stretch)

@@ -1,10 +1,13 @@
 """Errands in words (generator 2), in English and Chinese: what to find, what to bring where, in which order.
 
-`{x}` is what to find or take, `{y}` where to bring it, `{it}` the pronoun; the other keys tie errands together.
+`{x}` is what to find or take, `{y}` where to bring it, `{it}` the pronoun; the other keys tie errands together
+or say that the way to a target leads to another floor.
 """
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 from nav_eval.config.schema.generation import Language
 from nav_eval_worlds.instructions.chinese_words import name_reference
@@ -48,6 +51,12 @@ ERRANDS: dict[Language, dict[Split, Grammar]] = {
             "only": ("", "please", "I would like you to", "could you please"),
             "next": ("then", "after that,", "next,", "and then", "once that is done,", "when you have done that,"),
             "last": ("finally,", "then", "and finally", "at the end,", "last,"),
+            "up": ("go upstairs and", "walk upstairs and"),
+            "down": ("go downstairs and", "walk downstairs and"),
+            "up_the_stairs": ("(go|walk) up the stairs and", "take the stairs up and"),
+            "down_the_stairs": ("(go|walk) down the stairs and", "take the stairs down and"),
+            "up_several": ("go up {n} floors and", "walk {n} floors up and"),
+            "down_several": ("go down {n} floors and", "walk {n} floors down and"),
         },
         "unseen": {
             "find": (
@@ -87,6 +96,12 @@ ERRANDS: dict[Language, dict[Split, Grammar]] = {
                 "afterwards",
             ),
             "last": ("to finish,", "last of all,", "as your last job,", "in the end,"),
+            "up": ("head upstairs and", "make your way upstairs and"),
+            "down": ("head downstairs and", "make your way downstairs and"),
+            "up_the_stairs": ("climb the stairs and", "(head|make your way) up the stairs and"),
+            "down_the_stairs": ("descend the stairs and", "(head|make your way) down the stairs and"),
+            "up_several": ("climb {n} floors and", "head {n} floors up and"),
+            "down_several": ("descend {n} floors and", "head {n} floors down and"),
         },
     },
     "zh": {
@@ -101,6 +116,12 @@ ERRANDS: dict[Language, dict[Split, Grammar]] = {
             "only": ("", "请", "请你"),
             "next": ("然后", "接着", "之后"),
             "last": ("最后", "然后"),
+            "up": ("上楼", "到楼上"),
+            "down": ("下楼", "到楼下"),
+            "up_the_stairs": ("走楼梯上楼，", "上楼"),
+            "down_the_stairs": ("走楼梯下楼，", "下楼"),
+            "up_several": ("往上走{n}层楼，",),
+            "down_several": ("往下走{n}层楼，",),
         },
         "unseen": {
             "find": ("前往{x}(边上|跟前)", "寻找{x}", "来到{x}跟前"),
@@ -109,40 +130,95 @@ ERRANDS: dict[Language, dict[Split, Grammar]] = {
             "only": ("", "你的任务：", "劳驾"),
             "next": ("随后", "完成后", "紧接着"),
             "last": ("末了", "最终"),
+            "up": ("前往楼上，",),
+            "down": ("前往楼下，",),
+            "up_the_stairs": ("沿楼梯上楼，", "沿着楼梯往上走，"),
+            "down_the_stairs": ("沿楼梯下楼，", "沿着楼梯往下走，"),
+            "up_several": ("上{n}层楼，",),
+            "down_several": ("下{n}层楼，",),
         },
     },
 }
+#: behind what something is brought to, or in Chinese before it: on another floor
+ELSEWHERE: dict[Language, dict[str, tuple[str, str]]] = {
+    "en": {"up": ("{y} upstairs", "{y} {n} floors up"), "down": ("{y} downstairs", "{y} {n} floors down")},
+    "zh": {"up": ("楼上的{y}", "往上{n}层的{y}"), "down": ("楼下的{y}", "往下{n}层的{y}")},
+}
+NUMBERS: dict[Language, Sequence[str]] = {"en": ("", "one", "two", "three", "four"), "zh": ("", "一", "两", "三", "四")}
 QUESTIONS = ("could you please", "would you")
 
 
+@dataclass(frozen=True, slots=True)
+class StairsAhead:
+    """How the way to a target leads to another floor."""
+
+    kind: Literal["up", "down"]
+    flights: int
+    is_only: bool  #: no other stairs lead there
+
+
+class ErrandText(NamedTuple):
+    """All errands as one text, and the words that say how each target's floor is reached."""
+
+    text: str
+    stairs: Sequence[str]  #: by target; empty where it is on the floor that one is on
+
+
 def write_errands(
-    errands: Sequence[Errand], draw: RandomStream, *, language: Language, describer: Describer
-) -> str | None:
-    """All errands as one text; None where a thing has no name in the language."""
+    errands: Sequence[Errand],
+    stairs: Sequence[StairsAhead | None],
+    draw: RandomStream,
+    *,
+    language: Language,
+    describer: Describer,
+) -> ErrandText | None:
+    """All errands as one text; None where a thing has no name in the language. `stairs` are by target, in order."""
     words = PhrasePicker(ERRANDS[language][draw.split], draw.fork("errands"))
+    floors = PhrasePicker(ERRANDS[language][draw.split], draw.fork("stairs"))
+    left = list(stairs)
     said: list[str] = []
+    said_of_stairs: list[str] = []
     for number, errand in enumerate(errands):
         names = _name_parts(errand, language, describer)
         if names is None:
             return None
         phrase = words.pick("find" if errand.to is None else "bring", frozenset(names))
-        place = (
-            "only"
-            if len(errands) == 1
-            else "first"
-            if number == 0
-            else "last"
-            if number == len(errands) - 1
-            else "next"
-        )
-        lead = words.pick(place)
+        lead = words.pick(_name_place(number, len(errands)))
         if phrase is None or lead is None:
             return None
+        to_thing = _name_stairs(floors, left.pop(0), language)
+        said_of_stairs.append(to_thing)
+        if errand.to is not None:
+            elsewhere = _name_elsewhere(left.pop(0), language)
+            names["y"] = elsewhere.replace("{y}", names["y"])
+            said_of_stairs.append(elsewhere.replace("{y}", "").strip())
         text = phrase.text
         for key, name in names.items():
             text = text.replace("{" + key + "}", name)
-        said.append(f"{lead.text} {text}".strip() if language == "en" else f"{lead.text}{text}")
-    return "。".join(said) + "。" if language == "zh" else _join_english(said, draw.fork("joined"))
+        gap = " " if language == "en" else ""
+        said.append(gap.join(part for part in (lead.text, to_thing, text) if part))
+    whole = "。".join(said) + "。" if language == "zh" else _join_english(said, draw.fork("joined"))
+    return ErrandText(whole, said_of_stairs)
+
+
+def _name_stairs(floors: PhrasePicker, stairs: StairsAhead | None, language: Language) -> str:
+    if stairs is None:
+        return ""
+    form = "_several" if stairs.flights > 1 else "_the_stairs" if stairs.is_only else ""
+    phrase = floors.pick(f"{stairs.kind}{form}", frozenset("n"))
+    return "" if phrase is None else phrase.text.replace("{n}", _name_number(stairs.flights, language))
+
+
+def _name_elsewhere(stairs: StairsAhead | None, language: Language) -> str:
+    if stairs is None:
+        return "{y}"
+    form = ELSEWHERE[language][stairs.kind][min(stairs.flights, 2) - 1]
+    return form.replace("{n}", _name_number(stairs.flights, language))
+
+
+def _name_number(number: int, language: Language) -> str:
+    known = NUMBERS[language]
+    return known[number] if number < len(known) else str(number)
 
 
 def _name_place(number: int, count: int) -> str:

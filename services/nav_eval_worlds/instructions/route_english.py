@@ -1,7 +1,8 @@
 """Routes in English: phrases by what they say, for each split its own.
 
 All phrases of `ROUTES` begin with a verb, so that "you will" can stand before them, but for those that begin with a
-word of `NO_VERB`. `{by}` is a thing by an opening, `{ahead}` what one looks at in the beginning.
+word of `NO_VERB`. `{by}` is a thing by an opening, `{ahead}` what one looks at in the beginning, `{it}` the
+thing again, `{is}` its verb.
 """
 
 from nav_eval_worlds.instructions.grammar import Grammar
@@ -44,7 +45,7 @@ ROUTES: dict[Split, Grammar] = {
             "start by turning {side}",
             "face {side}",
             "turn {side}, away from {ahead}",
-            "turn {side} so that {ahead} is no longer ahead of you",
+            "turn {side} so that {ahead} {is} no longer ahead of you",
         ),
         "around": (
             "turn (around|round)",
@@ -103,9 +104,9 @@ ROUTES: dict[Split, Grammar] = {
         "past": (
             "(walk|go|move) past {thing}( on your {side}|)",
             "pass {thing}( on (your|the) {side}|)",
-            "(walk|go) by {thing}, (keeping|leaving) it on your {side}",
+            "(walk|go) by {thing}, (keeping|leaving) {it} on your {side}",
             "keep {thing} (on|to) your {side}",
-            "walk on until {thing} is behind you",
+            "walk on until {thing} {is} behind you",
             "continue past {thing}( on (your|the) {side}|)",
             "(walk|go) along with {thing} on your {side}",
             "with {thing} on your {side}, keep (going|walking)",
@@ -148,7 +149,7 @@ ROUTES: dict[Split, Grammar] = {
             "go to {thing} on your {side} and stop",
             "wait for me (by|next to) {thing}",
             "once you (get to|reach) {thing}, (stop|wait)( there|)",
-            "{thing} (is|will be) on your {side}; (stop|wait) there",
+            "{thing} ({is}|will be) on your {side}; (stop|wait) there",
             "walk (up |)to {thing}( on your {side}|) and stop",
         ),
         "stop_wall": (
@@ -178,12 +179,12 @@ ROUTES: dict[Split, Grammar] = {
     },
     "unseen": {
         "start": (
-            "your (walk|way) (starts|begins) in {room}",
-            "(ahead of|before|in front of) you is {ahead}",
-            "you (begin|set off) in {room}",
-            "{ahead} is (straight |right |)ahead of you",
+            "you are starting( off|) in {room}",
+            "(ahead of|before|in front of) you {is} {ahead}",
+            "you begin in {room}",
+            "{ahead} {is} (straight |right |)ahead of you",
             "you find yourself in {room}( with {ahead} before you|)",
-            "{room} is where you (begin|set off)",
+            "{room} is where you begin",
         ),
         "start_prefix": (
             "(beginning|setting off) in {room}",
@@ -209,7 +210,7 @@ ROUTES: dict[Split, Grammar] = {
             "pivot (to your |to the |){side}",
             "spin to (the|your) {side}",
             "swivel (to the |){side}",
-            "go off to your {side}",
+            "take off to your {side}",
             "head off to (the|your) {side}",
             "set off to (your|the) {side}",
             "move off (to the |){side}, away from {ahead}",
@@ -221,7 +222,7 @@ ROUTES: dict[Split, Grammar] = {
             "reverse direction",
             "put {ahead} behind you",
             "set off in the opposite direction",
-            "swing right round until {ahead} is at your back",
+            "swing right round until {ahead} {is} at your back",
         ),
         "cross": (
             "step out( of {from}|)",
@@ -239,12 +240,12 @@ ROUTES: dict[Split, Grammar] = {
             "come out of {from} into {to}",
             "step through the {opening} (near|beside) {by}",
             "head through the {opening}( on (your|the) {side}|)( to {to}|)",
-            "get out of {from}( by the {opening}|)",
+            "get out of {from}( through the {opening}|)",
             "use the {opening} (beside|near) {by}",
             "move from {from} to {to}",
             "slip through the {opening} into {to}",
-            "continue {side} to {to}",
-            "reach {to} by the {opening}( to your {side}|)",
+            "continue {side} into {to}",
+            "get into {to} through the {opening}( to your {side}|)",
             "step {side} into {to}",
         ),
         "turn_after": (
@@ -263,7 +264,7 @@ ROUTES: dict[Split, Grammar] = {
             "once (by|beside) {thing}, (head|bear) {side}",
             "veer {side}( near {thing}|)",
             "swing {side} at {thing}",
-            "curve (round |)to the {side}",
+            "swing round to the {side}",
         ),
         "past": (
             "go by {thing}( on (your|the) {side}|)",
@@ -273,7 +274,7 @@ ROUTES: dict[Split, Grammar] = {
             "go on beyond {thing}",
             "make your way past {thing}",
             "once past {thing}, carry on",
-            "as you go, {thing} (is|will be) on your {side}",
+            "as you go, {thing} ({is}|will be) on your {side}",
             "skirt {thing}( on (your|the) {side}|)",
         ),
         "toward": (
@@ -294,7 +295,7 @@ ROUTES: dict[Split, Grammar] = {
         "across": (
             "traverse {room}",
             "make your way (across|through) {room}",
-            "get across {room}",
+            "pass through {room}",
             "head (across|through) {room}",
         ),
         "pass_room": (
@@ -310,11 +311,16 @@ ROUTES: dict[Split, Grammar] = {
             "the {opening} to {room} on your {side} is not (yours|the one you want)",
             "never mind {room} on (your|the) {side}",
         ),
-        "up": ("climb the (stairs|steps)", "head upstairs", "get up the stairs"),
-        "down": ("descend the (stairs|steps)", "head downstairs", "get down the stairs"),
+        "up": ("climb the (stairs|steps)", "head upstairs", "make your way up the stairs", "head up the stairs"),
+        "down": (
+            "descend the (stairs|steps)",
+            "head downstairs",
+            "make your way down the stairs",
+            "head down the stairs",
+        ),
         "stop": (
             "halt (beside|at|by) {thing}( in {room}|)",
-            "come to a (stop|halt|standstill) (near|beside|at) {thing}",
+            "come to a (stop|halt) (near|beside|at) {thing}",
             "finish (beside|at|next to) {thing}( in {room}|)",
             "stay (beside|near) {thing}",
             "pause (beside|by) {thing}",
@@ -323,19 +329,19 @@ ROUTES: dict[Split, Grammar] = {
             "go up to {thing} and halt",
             "your (goal|destination) is {thing}( on your {side}|)",
             "make for {thing} on your {side} and stay there",
-            "look for {thing}( on your {side}|) and stand (beside|by) it",
+            "look for {thing}( on your {side}|) and stand (beside|by) {it}",
             "once (at|beside) {thing}, (halt|stay put)",
             "you will find {thing} on your {side}; halt there",
-            "remain (by|beside) {thing}",
+            "pull up (by|beside) {thing}",
         ),
         "stop_wall": (
             "halt in front of {thing}( in {room}|)",
-            "come to a (stop|halt|standstill) in front of {thing}",
+            "come to a (stop|halt) in front of {thing}",
             "finish (right |)in front of {thing}",
             "your (goal|destination) is {thing}( on your {side}|)",
             "end your walk (at|in front of) {thing}",
             "once (at|in front of) {thing}, (halt|stay put)",
-            "look for {thing}( on your {side}|) and stand in front of it",
+            "look for {thing}( on your {side}|) and stand in front of {it}",
             "you will find {thing} on your {side}; halt there",
         ),
         "joined_two": ("{a}, then {b}", "{a}; {b}", "{a} and {b}", "{a} and then {b}"),

@@ -90,10 +90,6 @@ CHAT: dict[Split, Grammar] = {
         ),
         "ask": ("can you (please |)", "could you (please |)", "would you (please |)", "will you"),
         "bye": ("that's it", "thanks", "then you are there", "that's where I am", "that's all"),
-        "see": (
-            "see {thing}( on your {side}|)? (walk|go) past it",
-            "do you see {thing}( on your {side}|)? (walk|go) past it",
-        ),
         "you": ("you", "you will", "you'll", "you need to", "you should", "you have to", "you want to"),
         "fuss": ("go ahead and", "make sure to", "be sure to"),
     },
@@ -118,10 +114,6 @@ CHAT: dict[Split, Grammar] = {
             "would it be possible for you to",
         ),
         "bye": ("you've arrived", "job done", "that's the spot", "cheers", "nothing more to it"),
-        "see": (
-            "spotted {thing}( on your {side}|)? leave it behind( you|)",
-            "notice {thing}( to your {side}|)? carry on past it",
-        ),
         "you": (
             "you are going to",
             "you'll want to",
@@ -130,6 +122,6 @@ CHAT: dict[Split, Grammar] = {
             "I'd like you to",
             "you are to",
         ),
-        "fuss": ("take care to", "remember to", "just"),
+        "fuss": ("remember to", "don't forget to", "just"),
     },
 }

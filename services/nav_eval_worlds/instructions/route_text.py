@@ -10,7 +10,7 @@ from nav_eval_worlds.instructions.grammar import Phrase, PhrasePicker
 from nav_eval_worlds.instructions.route_english import NO_VERB, ROUTES
 from nav_eval_worlds.instructions.route_styles import CHAT, TERSE
 from nav_eval_worlds.instructions.statements import Part, RoomPart, SpokenStatement, Statement
-from nav_eval_worlds.instructions.words import to_sentence
+from nav_eval_worlds.instructions.words import is_plural, to_sentence
 from nav_eval_worlds.randomness import RandomStream
 
 #: how people give directions, and how often
@@ -32,6 +32,7 @@ LENGTHS = {
     "distractor": (4, 5),
 }
 ON_WALLS = frozenset({"clock", "mirror", "painting", "picture", "radiator", "wall cabinet", "wall lamp"})
+AGREEING = frozenset({"it", "is"})  #: words of phrases that agree with the thing that is spoken of
 T = TypeVar("T")
 
 
@@ -112,7 +113,7 @@ class EnglishRoute:
         return RouteText(text=text, style=self._style, spoken=tuple(clause.spoken for clause in clauses))
 
     def _say(self, statement: Statement) -> Clause | None:
-        key, known = str(statement.kind), frozenset(statement.parts)
+        key, known = str(statement.kind), frozenset(statement.parts) | AGREEING
         if self._style == "distractor" and statement.kind == "pass_room":
             key = "warn" if self._draw.chance(0.5) else key
         if statement.kind == "stop" and self._style != "terse" and _is_on_wall(statement.parts["thing"]):
@@ -122,13 +123,15 @@ class EnglishRoute:
         return None if phrase is None else self._make_clause(statement, phrase)
 
     def _make_clause(self, statement: Statement, phrase: Phrase) -> Clause:
-        text = phrase.text
-        for name in phrase.parts:
+        text, parts = phrase.text, phrase.parts - AGREEING
+        for name in parts:
             text = text.replace("{" + name + "}", self._name(statement.parts[name]))
+        is_several = _is_several(statement)
+        text = text.replace("{it}", "them" if is_several else "it").replace("{is}", "are" if is_several else "is")
         is_command = phrase.text.partition(" ")[0] not in NO_VERB and statement.kind != "start"
         to = statement.parts.get("to")
         room = to if isinstance(to, RoomPart) else None
-        return Clause(text, SpokenStatement(statement=statement, words=text, parts=phrase.parts), is_command, room)
+        return Clause(text, SpokenStatement(statement=statement, words=text, parts=parts), is_command, room)
 
     def _name(self, part: Part) -> str:
         if isinstance(part, RoomPart):
@@ -210,6 +213,12 @@ class EnglishRoute:
     def _pick_chat(self, key: str) -> str:
         phrase = self._chat.pick(key)
         return "" if phrase is None else phrase.text
+
+
+def _is_several(statement: Statement) -> bool:
+    """Whether what a statement speaks of is called by a plural: shoes, building blocks."""
+    part = statement.parts.get("thing") or statement.parts.get("ahead")
+    return isinstance(part, Reference) and is_plural(part.description.noun)
 
 
 def _is_on_wall(part: Part) -> bool:

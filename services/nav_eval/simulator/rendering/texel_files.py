@@ -100,7 +100,9 @@ def _store(folder: Path | None, texture: Texture) -> StoredTexture:
         with suppress(OSError, ValueError):
             if not path.exists():
                 _write_stored(path, split_mipmaps(pixels, make_mipmaps(pixels)))
-            return StoredTexture(texture, _map_levels(path, (int(shape[0]), int(shape[1]))), path)
+            levels = _map_levels(path, (int(shape[0]), int(shape[1])))
+            drop_levels((texture.pixels,))
+            return StoredTexture(texture, levels, path)
     return StoredTexture(texture, tuple(split_mipmaps(pixels, make_mipmaps(pixels))), None)
 
 
