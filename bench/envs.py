@@ -5,7 +5,8 @@ all of them, two have half each. Scaling is taken twice. `…_wall_ratio` is wha
 best round of each; it means something on a machine with nothing else to do. `…_ratio` is computed from CPU
 time, so it holds on a busy machine too: what one step of all environments costs along its longest way, which is
 our own process and the slower worker. `blind_few_…` has so few environments that a step is hardly longer than
-the way to another process and back.
+the way to another process and back. `small_…` is a step with small pictures of eight environments in one process, CPU
+per environment: what a worker saves by drawing them together.
 """
 
 import json
@@ -23,6 +24,8 @@ from nav_eval.config import BenchmarkConfig, load_benchmark
 from nav_eval.dataset.episode import Episode, Goal, Instruction, PrivateEpisode, PublicEpisode, Subtask
 from nav_eval.dataset.formats.native import write_episodes
 from nav_eval.dataset.loader import TaskDataset
+from nav_eval.envs import NavEnv
+from nav_eval.envs.rollout import draw_ahead
 from nav_eval.envs.vector import NavVectorEnv
 from nav_eval.evaluation.episodes import load_episodes
 from nav_eval.evaluation.export import export_run
@@ -38,6 +41,7 @@ CAMERAS = ["rgb_left", "rgb_front", "rgb_right"]
 HOUSES, EPISODES, STEPS = (1, 2), 12, 250
 EXPORTED = 1_000
 ROUNDS = 7
+SMALL, SMALL_STEPS, SMALL_ROUNDS, SMALL_CAMERAS = 8, 60, 4, ["rgb_front", "depth_front"]
 
 
 def run() -> dict[str, object]:
@@ -48,6 +52,7 @@ def run() -> dict[str, object]:
             **_scaling(benchmark, root, "blind", sensors=["instruction", "pose"], envs=64, steps=60),
             **_scaling(benchmark, root, "blind_few", sensors=["instruction", "pose"], envs=16, steps=120),
             **_scaling(benchmark, root, "rendering", sensors=CAMERAS, envs=4, steps=12),
+            **{key: value for side in (64, 128) for key, value in _together(benchmark, root, side).items()},
             **_exports(benchmark, root),
         }
 
@@ -83,6 +88,40 @@ def _scaling(
         f"{name}_two_workers_ratio": median(costs[1].longest_way / costs[2].longest_way for costs in rounds),
         f"{name}_two_workers_wall_ratio": wall[1] / wall[2],
     }
+
+
+def _together(benchmark: BenchmarkConfig, root: Path, side: int) -> dict[str, object]:
+    """A step of eight environments of one worker with small pictures: each drawn alone, and all drawn together."""
+    data = benchmark.model_dump(mode="json")
+    for sensor in data["task"]["sensors"].values():
+        if "width" in sensor:
+            sensor |= {"width": side, "height": side}
+    small = BenchmarkConfig.model_validate(data)
+    ways = {"alone": False, "together": True}
+    costs: dict[str, list[float]] = {way: [] for way in ways}
+    for _ in range(SMALL_ROUNDS):
+        for way, ahead in ways.items():
+            envs = [NavEnv(small, sensors=SMALL_CAMERAS, order="benchmark", cache=root / "cache") for _ in range(SMALL)]
+            costs[way].append(_walk(envs, ahead=ahead))
+            for env in envs:
+                env.close()
+    alone, together = (1000 * min(costs[way]) / SMALL for way in ways)
+    return {f"small_{side}_ms": alone, f"small_{side}_together_ms": together, f"small_{side}_ratio": alone / together}
+
+
+def _walk(envs: list[NavEnv], *, ahead: bool) -> float:
+    """CPU seconds of a step of all."""
+    for number, env in enumerate(envs):
+        env.reset(seed=0, options={"episode_id": env.episodes[number % 2].episode_id})  # of one house
+    draws = np.random.default_rng(3).integers(1, 4, (SMALL_STEPS, len(envs)))
+    began = time.process_time()
+    for actions in draws:
+        stepped = [env.begin_step(action) for env, action in zip(envs, actions, strict=True)]
+        if ahead:
+            draw_ahead((env.rollout, None) for env in envs)
+        for env, facts in zip(envs, stepped, strict=True):
+            env.finish_step(facts)
+    return (time.process_time() - began) / SMALL_STEPS
 
 
 def _round(env: NavVectorEnv, steps: int, *, seed: int) -> _Cost:
