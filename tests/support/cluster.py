@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import docker
-import kubernetes_validate
 import uvicorn
 from docker.errors import APIError, ImageNotFound, NotFound
 from docker.models.containers import Container
@@ -198,6 +197,8 @@ class Cluster:
         return self.pods[name]
 
     def _app(self) -> FastAPI:
+        import kubernetes_validate  # loads a grammar for seconds, which tests of other things need not
+
         app = FastAPI(dependencies=[])
         known = [Depends(self._check)]
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import kubernetes_validate
 import pytest
 
 from nav_eval.agents.failures import AgentCrash
@@ -66,6 +65,8 @@ KINDS = ("shard", "special", "baseline", "prepare", "replay")
 @pytest.mark.parametrize("version", ["1.29", "1.31", "1.34"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_pods_follow_the_schema(pods: dict[str, dict[str, Any]], kind: str, version: str) -> None:
+    import kubernetes_validate  # loads a grammar for seconds
+
     kubernetes_validate.validate(pods[kind], version, strict=True)
 
 
