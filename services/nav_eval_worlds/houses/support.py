@@ -16,7 +16,8 @@ from nav_eval_worlds.houses.ray_tree import STACK, Array, find_hit, make_ray_tre
 
 TOUCHING = 0.01  #: metres
 _START = 0.006  #: metres above its underside at which a thing looks down
-_FEET = 24  #: lowest vertices that are tried
+_FEET = 24  #: lowest vertices that are tried,
+_INWARDS = (0.1, 0.37, 0.64)  #: and how far from them towards the middle: grates and slats have gaps
 
 
 def find_floating(house: GeneratedHouse) -> Iterator[str]:
@@ -37,7 +38,7 @@ def _measure_gap(house: GeneratedHouse, placed: PlacedPiece) -> float:
         return _measure_to_walls(house, placed, points)
     if placed.on is None:
         return abs(float(points[:, 1].min()) - floor)
-    return _measure_to_support(points, get_world_parts(house.furniture[placed.on]))
+    return measure_to_support(points, get_world_parts(house.furniture[placed.on]))
 
 
 def _measure_to_walls(house: GeneratedHouse, placed: PlacedPiece, points: Array) -> float:
@@ -59,14 +60,14 @@ def _list_outline(house: GeneratedHouse, room_id: str) -> list[tuple[float, floa
     return [(*a, *b) for a, b in zip(corners, [*corners[1:], corners[0]], strict=True)]
 
 
-def _measure_to_support(points: Array, parts: list[SolidPart]) -> float:
+def measure_to_support(points: Array, parts: list[SolidPart]) -> float:
     """The shortest way down from the underside to the triangles of what carries the thing."""
     tree = make_ray_tree(np.concatenate([part.mesh.positions[part.mesh.triangles] for part in parts]))
     stack, down = np.empty(STACK, np.int64), np.array([0.0, -1.0, 0.0])
     low = points[:, 1].min()
     lowest = points[points[:, 1] < low + 0.002]
     middle = lowest.mean(axis=0)
-    feet = np.concatenate([[middle], lowest + 0.1 * (middle - lowest)])[: _FEET + 1]
+    feet = np.concatenate([[middle], *(lowest[:_FEET] + part * (middle - lowest[:_FEET]) for part in _INWARDS)])
     ways = [find_hit(tree, stack, foot + np.array([0.0, _START, 0.0]), down, 10.0, False) for foot in feet]
     return max(0.0, min(ways) - _START)
 
