@@ -11,6 +11,8 @@ from nav_eval_worlds.randomness import RandomStream, Split
 
 #: several phrases of one sentence at most
 MOST_JOINED = 3
+#: first words of phrases that name the goal: no "then" stands before them
+NO_COMMAND = ("目的地", "终点")
 
 ROUTES: dict[Split, Grammar] = {
     "seen": {
@@ -68,14 +70,14 @@ ROUTES: dict[Split, Grammar] = {
             "通过{opening}(前往|来到){to}",
             "通过{side}侧的{opening}(前往{to}|)",
             "(来到|前往|步入){to}",
-            "通过{by}边上的{opening}",
+            "走{by}边上的{opening}",
             "向{side}(进到|拐进){to}",
             "走{side}侧的{opening}(到{to}|)",
             "从{opening}(出去|过去)，(来到|步入){to}",
             "出了{from}，(来到|前往){to}",
         ),
         "turn_after": ("朝{side}走", "拐向{side}侧", "往{side}侧拐"),
-        "bend": ("(于{thing}处|){side}拐", "抵达{thing}后朝{side}(走|拐)", "遇到{thing}就{side}拐"),
+        "bend": ("(到{thing}跟前|){side}拐", "抵达{thing}后朝{side}(走|拐)", "遇到{thing}就{side}拐"),
         "past": ("路过{side}侧的{thing}", "绕过{thing}", "路过{thing}", "从{side}侧的{thing}旁边过去"),
         "toward": ("向{thing}靠近", "冲着{thing}去", "前往{thing}(那边|)"),
         "between": ("从{thing}与{other}的空隙(通过|过去)",),
@@ -113,7 +115,7 @@ class ChineseRoute:
                 spoken.append(said)
             elif statement.is_needed:
                 return None
-        return RouteText(text=self._join([said.words for said in spoken]), style=self._style, spoken=tuple(spoken))
+        return RouteText(text=self._join(spoken), style=self._style, spoken=tuple(spoken))
 
     def _say(self, statement: Statement) -> SpokenStatement | None:
         names = {key: name for key, part in statement.parts.items() if (name := _name_part(part)) is not None}
@@ -125,18 +127,23 @@ class ChineseRoute:
             text = text.replace("{" + key + "}", names[key])
         return SpokenStatement(statement=statement, words=text, parts=phrase.parts)
 
-    def _join(self, phrases: Sequence[str]) -> str:
+    def _join(self, spoken: Sequence[SpokenStatement]) -> str:
+        rest = [said.words for said in spoken]
+        please = self._words.pick("please") if self._style in ("chatty", "verbose") else None
         sentences: list[str] = []
-        rest = list(phrases)
+        if please is not None and spoken[0].statement.kind == "start":  # nobody is asked to be where they are
+            sentences.append(f"{rest.pop(0)}。")
+        lead = "" if please is None else please.text
         while rest:
             size = self._draw.integer(1, MOST_JOINED)
             group, rest = rest[:size], rest[size:]
-            starter = (
-                self._words.pick("starter") if sentences and self._style != "terse" and self._draw.chance(0.6) else None
-            )
-            sentences.append((starter.text if starter else "") + "，".join(group) + "。")
-        please = self._words.pick("please") if self._style in ("chatty", "verbose") else None
-        return (please.text if please else "") + "".join(sentences)
+            may_start = bool(sentences) and not lead and not group[0].startswith(NO_COMMAND)
+            if may_start and self._style != "terse" and self._draw.chance(0.6):
+                starter = self._words.pick("starter")
+                lead = starter.text if starter else ""
+            sentences.append(lead + "，".join(group) + "。")
+            lead = ""
+        return "".join(sentences)
 
 
 def _name_part(part: Part) -> str | None:
