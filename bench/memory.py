@@ -9,6 +9,7 @@ and `draw` is `nav-eval bench render` of what was prepared.
 """
 
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -128,11 +129,22 @@ def _try_to_measure(pid: int) -> _Size | None:
         return None
 
 
+def _write_building(file: Path, **shape: int) -> None:
+    """In a process of its own: the peak of a command counts what its parent held when it was started."""
+    process = multiprocessing.get_context("spawn").Process(target=_make_building, args=(file, shape))
+    process.start()
+    process.join()
+
+
+def _make_building(file: Path, shape: dict[str, int]) -> None:
+    write_glb(building(**shape), file)
+
+
 def _prepare(root: Path) -> dict[str, object]:
     figures: dict[str, object] = {}
     for name, rooms in BUILDINGS.items():
         file = root / f"{name}.glb"
-        write_glb(building(rooms=rooms, cuts=1), file)
+        _write_building(file, rooms=rooms, cuts=1)
         cache = root / f"cache-{name}"
         figures |= _measure_preparation(f"prepare_{name}", [file], cache)
         figures[f"draw_{name}_rss_mb"] = _measure_drawing(file, cache)
@@ -143,7 +155,7 @@ def _prepare_many(root: Path) -> dict[str, object]:
     files = []
     for number in range(SCENES):
         files.append(root / f"scene-{number}.glb")
-        write_glb(building(rooms=2, seed=number), files[-1])
+        _write_building(files[-1], rooms=2, seed=number)
     return _measure_preparation(f"prepare_{SCENES}_scenes", files, root / "cache-many")
 
 
