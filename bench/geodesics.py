@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.detour import RecastMesh, ask_detour, build_recast, install_library
+from bench.shared_data import find_shared_data
 from nav_eval.errors import NavigationMeshError
 from nav_eval.records.geometry import Vec3
 from nav_eval.scene.navigation import Geometry, build_navigation, read_navmesh
@@ -26,7 +27,7 @@ from nav_eval.scene.navigation.ground import AgentShape
 from nav_eval.scene.navigation.mesh import NavigationMesh
 from nav_eval.scene.navigation.recast_settings import RecastSettings, make_rounded_shape
 
-SCENES = Path(__file__).resolve().parents[2] / "shared/data/scenes"
+SCENES = find_shared_data("scenes")
 PAIRS = 300
 LARGE = 3.0  #: percent; larger differences are explained
 NEAR = 0.02  #: metres sideways that Detour may move a place; beyond, the two meshes differ there

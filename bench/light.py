@@ -26,13 +26,14 @@ from numpy.typing import NDArray
 from PIL import Image
 from playwright.sync_api import Error, Page, sync_playwright
 
+from bench.shared_data import find_shared_data
 from nav_eval.records.geometry import make_rotation
 from nav_eval.scene.formats import read_scene
 from nav_eval.scene.model import Scene, apply_lighting
 from nav_eval.simulator.rendering import Camera, Channel, Device, Renderer
 from nav_eval.simulator.rendering.camera import Frame
 
-SAMPLES = Path(__file__).resolve().parents[2] / "shared/data/gltf"
+SAMPLES = find_shared_data("gltf")
 PAGE = Path(__file__).resolve().parent / "peers" / "three_viewer.html"
 LIBRARY = "three@0.170.0"
 CLOSE = 12.0

@@ -13,13 +13,14 @@ from types import ModuleType
 
 import numpy as np
 
+from bench.shared_data import find_shared_data
 from nav_eval.records.geometry import Pose, Vec3
 from nav_eval.scene.navigation import AgentShape, build_navigation
 from nav_eval.scene.navigation.mesh import NavigationMesh, load_mesh, save_mesh
 from nav_eval.simulator.motion import AgentState, DiscreteMotion, make_standard_actions
 
 ROOT = Path(__file__).resolve().parents[1]
-SCENES = ROOT / "../shared/data/scenes"
+SCENES = find_shared_data("scenes")
 STEPS = 20_000
 ROUNDS = 5
 

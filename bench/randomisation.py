@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from bench.shared_data import find_shared_data
 from nav_eval.cache import get_cache_folder
 from nav_eval.config.schema import BenchmarkConfig
 from nav_eval.dataset.episode import Episode, PrivateEpisode, PublicEpisode
@@ -25,14 +26,7 @@ from nav_eval_worlds.houses.house_files import get_house_file, write_houses
 EPISODES = 32
 LEVELS = {0: 0, 1: 1, 2: 2, 3: 3}  #: level to scene mode
 HOUSE = 7811
-REAL = next(
-    (
-        file
-        for folder in Path(__file__).resolve().parents
-        if (file := folder / "shared/data/scenes/small_house.glb").exists()
-    ),
-    None,
-)
+REAL = find_shared_data("scenes/small_house.glb")
 
 
 def run() -> dict[str, object]:
@@ -44,7 +38,7 @@ def run() -> dict[str, object]:
         house = get_house_file(HOUSE, "unseen", generator=2)
         episodes = generate_episodes(rules, [house], count=EPISODES, seed=3, split="unseen", generator=2, cache=cache)
         figures = _measure("house", rules, episodes, cache)
-    if REAL is not None:
+    if REAL.exists():
         rules = load_base_benchmark("vln", REAL.parent)
         figures |= _measure("scene_file", rules, _stand_about(rules, REAL.name, cache), cache)
     return figures

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from bench.buildings import building
+from bench.shared_data import find_shared_data
 from nav_eval.scene.formats import read_scene, write_glb
 from nav_eval.scene.model import Scene
 from nav_eval.scene.navigation import AgentShape
@@ -39,10 +40,7 @@ PYRENDER_HOME = ROOT / "var" / "pyrender-3.1.7"
 PYRENDER_PACKAGES = ("pyrender==0.1.45", "numpy==1.26.4")
 PYRENDER_OPENGL = "PyOpenGL==3.1.7"
 """Twice as fast as the 3.1.0 that pyrender asks for."""
-SMALL_HOUSE = next(
-    (file for folder in ROOT.parents if (file := folder / "shared/data/scenes/small_house.glb").exists()),
-    ROOT / "small_house.glb",  # which is not there
-)
+SMALL_HOUSE = find_shared_data("scenes/small_house.glb")
 BLOCKS, BLOCK, PASSES = 20, 10, 3
 AGREE = 3.0  #: mean difference of 40 × 40 pixel means, of 255
 

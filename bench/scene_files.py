@@ -19,12 +19,13 @@ import numpy as np
 import trimesh
 from PIL import Image
 
+from bench.shared_data import find_shared_data
 from nav_eval.scene.formats import ReadLimits, read_scene
 from nav_eval.scene.formats.ply import read_face_numbers
 from nav_eval.scene.formats.scene_folder import SceneFolder
 from nav_eval.scene.model import ReadLog, Scene
 
-DATA = Path(__file__).resolve().parents[2] / "shared/data"
+DATA = find_shared_data("")
 LARGE = ("scenes/small_house.glb", "scenes/hospital_two_floors.glb")
 HOUSE = "scenes/small_house.glb"
 

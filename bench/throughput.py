@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bench.buildings import building
+from bench.shared_data import find_shared_data
 from nav_eval.action_log import parse_entry
 from nav_eval.config import BenchmarkConfig, load_benchmark
 from nav_eval.dataset.episode import Episode, Goal, Instruction, PrivateEpisode, PublicEpisode, Subtask
@@ -39,9 +40,7 @@ from nav_eval.simulator.scene_manager import SceneManager
 from nav_eval.tasks.base import build_task
 
 ROOT = Path(__file__).resolve().parent.parent
-SMALL_HOUSE = next(
-    (file for folder in ROOT.parents if (file := folder / "shared/data/scenes/small_house.glb").exists()), None
-)
+SMALL_HOUSE = find_shared_data("scenes/small_house.glb")
 EPISODES, SUBTASKS, STEPS = 16, 4, 60
 ROUNDS = 3
 AGENT = """
@@ -143,7 +142,7 @@ class Stage:
         self.read_backs: list[float] = []
         self.root = root
         self._numbers = count(1)  # of runs, which may be at the same time
-        scene = SMALL_HOUSE or _write_building(root / "building.glb")
+        scene = SMALL_HOUSE if SMALL_HOUSE.exists() else _write_building(root / "building.glb")
         cache = root / "cache"
         self._overrides = [
             f"dataset.data_path={root / 'val.json.gz'}",
