@@ -46,13 +46,13 @@ Array = NDArray[np.float64]
 
 def find_problems(house: GeneratedHouse) -> list[str]:
     """One sentence per broken promise; empty for a good house."""
-    floating = () if house.scene.semantics.generator == FIRST_GENERATOR else find_floating(house)
-    return [*find_faults(house), *_check_leaks(house), *floating]
+    return [*find_faults(house), *_check_leaks(house)]
 
 
 def find_faults(house: GeneratedHouse) -> list[str]:
     """What another plan or another arrangement would mend; the generator looks at this itself."""
-    return [*_check_walking(house), *_check_essentials(house), *_check_interpenetration(house)]
+    floating = () if house.scene.semantics.generator == FIRST_GENERATOR else find_floating(house)
+    return [*_check_walking(house), *_check_essentials(house), *_check_interpenetration(house), *floating]
 
 
 def _check_walking(house: GeneratedHouse) -> Iterator[str]:

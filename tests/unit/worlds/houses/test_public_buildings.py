@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from nav_eval.errors import UnknownName
-from nav_eval_worlds.houses import GeneratedHouse, generate_house
+from nav_eval.generator_version import GeneratorVersion
+from nav_eval_worlds.houses import GeneratedHouse, generate_house, generation
 from nav_eval_worlds.houses.plan.model import PUBLIC_TEMPLATES
 from nav_eval_worlds.houses.support import find_floating
 from nav_eval_worlds.houses.validation import find_problems
@@ -44,6 +46,30 @@ def test_a_thing_in_the_air_is_noticed(house: HouseMaker) -> None:
         lifted = replace(made.furniture[number], position=(x, y + 0.05, z))
         furniture = (*made.furniture[:number], lifted, *made.furniture[number + 1 :])
         assert any("cm away" in finding for finding in find_floating(replace(made, furniture=furniture)))
+
+
+@pytest.mark.parametrize(("generator", "attempts"), [(1, 1), (2, 2)])
+def test_a_house_with_a_thing_in_the_air_is_drawn_anew(
+    generator: GeneratorVersion, attempts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[GeneratedHouse] = []
+
+    def lift_in_the_first(*arguments: Any) -> GeneratedHouse:
+        made = make(*arguments)
+        if not drawn:
+            number = next(number for number, placed in enumerate(made.furniture) if placed.piece.category == "bed")
+            x, y, z = made.furniture[number].position
+            lifted = replace(made.furniture[number], position=(x, y + 0.05, z))
+            made = replace(made, furniture=(*made.furniture[:number], lifted, *made.furniture[number + 1 :]))
+        drawn.append(made)
+        return made
+
+    make = generation._generate_once
+    monkeypatch.setattr(generation, "_generate_once", lift_in_the_first)
+    kept = generate_house(1, template="flat_1", generator=generator)
+    assert len(drawn) == attempts
+    assert kept.furniture == drawn[-1].furniture
+    assert bool(list(find_floating(kept))) == (generator == 1)
 
 
 @pytest.mark.slow
