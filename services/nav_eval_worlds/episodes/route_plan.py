@@ -36,9 +36,21 @@ BESIDE = (50.0, 130.0)  #: degrees to the side of something that one passes
 LONG = 2.5  #: metres in one room after which something should be said
 FAR = 6.0  #: metres to a thing that one walks towards
 TURNED = 45.0  #: degrees after an opening that are a turn
-BEHIND = (6, 16)  #: samples behind a bend, over which the way must still lead aside
+NEAR_IT, AROUND = 6, 16  #: samples before and behind a bend, over which the way must have turned, too
 FAR_ASIDE = 110.0  #: degrees to the side of a goal that one sees on entering
 NARROW = 12.0  #: degrees of what is straight ahead
+
+
+def find_turn(way: Way, stretch: Stretch) -> int | None:
+    """The sample of the sharpest turn well inside a stretch; None where nobody would speak of a turn."""
+    inner = range(stretch.first + 2 * WINDOW, stretch.last - 2 * WINDOW)
+    at = max(inner, key=lambda number: abs(way.measure_turn(number)), default=None)
+    if at is None or abs(way.measure_turn(at)) < SHARP:
+        return None
+    behind, side = way.compute_heading(at + NEAR_IT, at + AROUND), math.copysign(1.0, way.measure_turn(at))
+    before = (way.compute_heading(at - WINDOW, at), way.compute_heading(at - AROUND, at - NEAR_IT))
+    swings_back = any(side * wrap_degrees(behind - heading) < TURNED for heading in before)
+    return None if swings_back else at
 
 
 class RoutePlanner:
@@ -234,13 +246,9 @@ class RoutePlanner:
 
     def _find_bend(self, stretch: Stretch) -> Iterator[tuple[int, Statement]]:
         """The sharpest turn well inside the stretch."""
-        inner = range(stretch.first + 2 * WINDOW, stretch.last - 2 * WINDOW)
-        at = max(inner, key=lambda number: abs(self._way.measure_turn(number)), default=None)
-        if at is None or abs(self._way.measure_turn(at)) < SHARP:
+        at = find_turn(self._way, stretch)
+        if at is None:
             return
-        behind = self._way.compute_heading(at + BEHIND[0], at + BEHIND[1]) - self._way.compute_heading(at - WINDOW, at)
-        if math.copysign(1.0, self._way.measure_turn(at)) * wrap_degrees(behind) < TURNED:
-            return  # the way swings back at once: nobody would call it a turn
         parts: dict[str, Part] = {"side": name_side(self._way.measure_turn(at))}
         x, _, z = self._way.points[at]
         near = [

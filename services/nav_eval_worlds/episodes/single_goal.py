@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import msgspec
 
 from nav_eval.dataset.episode import Episode, Goal, GoalImage, PublicEpisode
-from nav_eval.generator_version import FIRST_GENERATOR
+from nav_eval.generator_version import FIRST_GENERATOR, GeneratorVersion
 from nav_eval.records.geometry import Pose, Quaternion, Vec3, make_yaw_rotation, measure_distance, multiply_rotations
 from nav_eval.scene.model import SceneObject
 from nav_eval.tasks.base import find_target_points
@@ -114,6 +114,7 @@ def _round_rotation(rotation: Quaternion) -> Quaternion:
 #: geodesic metres to the goal; short ways only where a scene has no longer ones
 SHORTEST, SHORT, LONGEST = 3.0, 1.0, 30.0
 LEAST_SIZE = 0.2  #: metres; smaller things are hard to see in any picture
+LEAST_FACE = 0.04  #: square metres of a thing's largest side, from generator 2 on: goals of the field are as large
 LEAST_PICTURED = 0.35  #: metres; a picture of one plate among others would say too little
 MOST_INSTANCES = 12  #: of a category that is worth searching for
 #: PointNav: straighter ways than this are mostly dropped, as Habitat's generator does
@@ -136,6 +137,7 @@ class SearchGenerator(EpisodeGenerator):
     def __init__(self, sites: Sequence[Site], order: GenerationRequest, quota: Quota) -> None:
         self._sites = sites
         self._quota = quota
+        self._generator = order.generator
         self._lattices = [make_view_lattice(site) for site in sites]
         self._goals: dict[tuple[int, int], Goal | None] = {}
         self._sought = self.sought(sites[0])
@@ -202,7 +204,7 @@ class ObjectNavGenerator(SearchGenerator):
         return [
             SearchGoal(category=category, room=_find_shared_room(site, things), things=tuple(things))
             for category, things in by_category.items()
-            if len(things) <= MOST_INSTANCES and max(max(thing.size) for thing in things) >= LEAST_SIZE
+            if len(things) <= MOST_INSTANCES and any(is_worth_a_search(thing, self._generator) for thing in things)
         ]
 
     def episode(
@@ -210,6 +212,12 @@ class ObjectNavGenerator(SearchGenerator):
     ) -> Episode | None:
         public = PublicEpisode(episode_id=case.episode_id, object_category=sought.category)
         return self._build_episode(public, robot, sought, goals, start)
+
+
+def is_worth_a_search(thing: SceneObject, generator: GeneratorVersion) -> bool:
+    """Whether a thing is large enough to be looked for by its category's name."""
+    _, middle, longest = sorted(thing.size)
+    return longest >= LEAST_SIZE and (generator == FIRST_GENERATOR or middle * longest >= LEAST_FACE)
 
 
 class ImageNavGenerator(SearchGenerator):

@@ -145,6 +145,9 @@ ELSEWHERE: dict[Language, dict[str, tuple[str, str]]] = {
     "zh": {"up": ("楼上的{y}", "往上{n}层的{y}"), "down": ("楼下的{y}", "往下{n}层的{y}")},
 }
 NUMBERS: dict[Language, Sequence[str]] = {"en": ("", "one", "two", "three", "four"), "zh": ("", "一", "两", "三", "四")}
+AND = " and"
+#: what goes without saying behind "go upstairs and"
+GOES = re.compile(r"^go (and )?(?=find|look|see|get)")
 QUESTIONS = ("could you please", "would you")
 
 
@@ -186,13 +189,12 @@ def write_errands(
         lead = words.pick(_name_place(number, len(errands)))
         if phrase is None or lead is None:
             return None
-        to_thing = _name_stairs(floors, left.pop(0), language)
+        to_thing, text = _lead_on(_name_stairs(floors, left.pop(0), language), phrase.text)
         said_of_stairs.append(to_thing)
         if errand.to is not None:
             elsewhere = _name_elsewhere(left.pop(0), language)
             names["y"] = elsewhere.replace("{y}", names["y"])
             said_of_stairs.append(elsewhere.replace("{y}", "").strip())
-        text = phrase.text
         for key, name in names.items():
             text = text.replace("{" + key + "}", name)
         gap = " " if language == "en" else ""
@@ -207,6 +209,14 @@ def _name_stairs(floors: PhrasePicker, stairs: StairsAhead | None, language: Lan
     form = "_several" if stairs.flights > 1 else "_the_stairs" if stairs.is_only else ""
     phrase = floors.pick(f"{stairs.kind}{form}", frozenset("n"))
     return "" if phrase is None else phrase.text.replace("{n}", _name_number(stairs.flights, language))
+
+
+def _lead_on(stairs: str, phrase: str) -> tuple[str, str]:
+    """What is said of stairs and what is to be done there, as one list: one "and", before its last member."""
+    if not stairs.endswith(AND):
+        return stairs, phrase
+    phrase = GOES.sub("", phrase)
+    return (stairs.removesuffix(AND) + "," if f"{AND} " in phrase else stairs), phrase
 
 
 def _name_elsewhere(stairs: StairsAhead | None, language: Language) -> str:
