@@ -3,7 +3,7 @@
 npm's `three` draws in Chromium (SwiftShader), without tone mapping, under several lights that viewers commonly have,
 and under the light that docs/rendering.md documents (`plain`; `lamps` where a file has its own). Its RoomEnvironment
 (`room`) is compared with `lighting: environment`, all others with `auto`. Per model the median
-is taken over the pixels that either picture shows; per light, the median of the models and the share of them within
+is taken over the pixels that either picture shows; per light, the median of the models, and how many of them are within
 `CLOSE`.
 """
 
@@ -138,6 +138,7 @@ def _summarize(models: dict[str, dict[str, float]]) -> dict[str, object]:
     for light in (*COMMON_LIGHTS, "documented"):
         medians = np.array([model[light] for model in models.values()])
         figures[f"median_{light}"] = float(np.median(medians))
+        figures[f"models_within_{CLOSE:g}_{light}"] = int(np.sum(medians <= CLOSE))
         figures[f"share_within_{CLOSE:g}_{light}"] = float(np.mean(medians <= CLOSE))
     figures["by_model"] = {
         name: {light: round(value, 1) for light, value in model.items()} for name, model in models.items()

@@ -44,6 +44,10 @@ TARGETS = {
         for scene in ("house", "scene_file")
         for level in (1, 2, 3)
     },
+    **{
+        f"light.models_within_12_{light}": Target(40)
+        for light in ("ambient", "hemisphere", "even", "room", "documented")
+    },
     "transport.unary_over_shared_ratio": Target(8),
     "transport.stream_over_shared_ratio": Target(5),
     "envs.blind_two_workers_ratio": Target(1.7),
