@@ -12,7 +12,7 @@ from nav_eval.config import BenchmarkConfig
 from nav_eval.dataset.episode import Episode, Instruction, PrivateEpisode, PublicEpisode
 from nav_eval.errors import ConfigError
 from nav_eval.records.geometry import Pose
-from nav_eval.scene.model import SceneObject
+from nav_eval.scene.model import Scene, SceneObject
 from nav_eval_worlds.episodes import generate_episodes
 from nav_eval_worlds.episodes.episode_check import check_episodes
 from nav_eval_worlds.episodes.look_check import find_broken_words
@@ -66,6 +66,22 @@ def test_a_repainted_wall_is_found(site_of: Callable[[str], Site], monkeypatch: 
     episode = Episode(public=told, private=PrivateEpisode(scene_id=FLAT, start=Pose((0.0, 0.0, 0.0))))
     broken = find_broken_words(site_of("vln").around.place.scene, episode, levels=(1,), scene_modes=(0,))
     assert "level 1, scene_mode 0 repaints the wall" in broken[0]
+
+
+def test_looks_are_compared_without_other_light(
+    site_of: Callable[[str], Site], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes seconds to trace, and no finding depends on it."""
+    monkeypatch.setattr(HouseGenerator, "find_mentioned", lambda *_: frozenset())
+    told = PublicEpisode(episode_id="e", instruction=Instruction(text="Go to the room with the white walls."))
+    episode = Episode(public=told, private=PrivateEpisode(scene_id=FLAT, start=Pose((0.0, 0.0, 0.0))))
+    scene = site_of("vln").around.place.scene
+    assert any(light.baked for light in scene.lights)
+    baked: list[Scene] = []
+    monkeypatch.setattr(HouseGenerator, "bake_lighting", lambda _, lit: baked.append(lit) or lit.colors)
+    broken = find_broken_words(scene, episode, levels=(2, 3), scene_modes=(0,))
+    assert baked == []
+    assert {level for level in (2, 3) for text in broken if f"level {level}, scene_mode 0" in text} == {2, 3}
 
 
 def test_every_lie_about_a_side_is_found(told: list[Episode], site_of: Callable[[str], Site]) -> None:
