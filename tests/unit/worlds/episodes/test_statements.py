@@ -19,6 +19,7 @@ from nav_eval_worlds.episodes.look_check import find_broken_words
 from nav_eval_worlds.episodes.site import Site
 from nav_eval_worlds.episodes.statement_check import find_false_statements
 from nav_eval_worlds.generator import HouseGenerator
+from nav_eval_worlds.instructions.diversity import compute_diversity
 from nav_eval_worlds.instructions.words import is_plausible_place
 
 FLAT = "flat.glb"
@@ -119,6 +120,21 @@ def test_no_opening_is_named_twice(told: list[Episode]) -> None:
     for episode in told:
         crossings = [record for record in episode.private.info["statements"] if record["kind"] == "cross"]
         assert len(crossings) == len(episode.private.info["rooms"]) - 1
+
+
+@pytest.mark.parametrize(("generator", "varied"), [(1, False), (2, True)])
+def test_texts_of_one_flat_share_little(
+    generator: Any, varied: bool, told: list[Episode], benchmark_of: BenchmarkOf, cache: Path
+) -> None:
+    made = told
+    if generator == 1:
+        made = generate_episodes(benchmark_of("vln"), [FLAT], count=16, seed=5, generator=1, cache=cache)
+    found = compute_diversity([episode.instruction.text for episode in made if episode.instruction is not None])
+    assert found.texts == 16
+    assert (found.distinct_4 >= 0.6) is varied
+    assert (found.shared_4 <= 0.45) is varied
+    assert (found.openings >= 10) is varied
+    assert (found.mean_words <= 36) is varied  # 20 to 32 in the mean of a hundred
 
 
 def test_the_same_request_gives_the_same_words(told: list[Episode], benchmark_of: BenchmarkOf, cache: Path) -> None:
