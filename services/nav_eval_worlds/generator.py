@@ -70,14 +70,11 @@ class HouseGenerator:
     def vary_material(
         self, material: Material, *, seed: int, number: int
     ) -> tuple[Material, tuple[Texture, ...]] | None:
-        kind = get_finish_kind(material)
-        if not kind or material.name.partition("/")[0] not in SHELL:
-            return None
-        look, texture = dress_material(material.name, make_finish(kind, _draw_finish(seed, number)))
-        return look, () if texture is None else (texture,)
+        kind = _get_shell_kind(material)
+        return dress_material(material.name, make_finish(kind, _draw_finish(seed, number))) if kind else None
 
     def prepare_finishes(self, materials: Sequence[Material]) -> Sequence[Texture]:
-        kinds = {get_finish_kind(material) for material in materials if material.name.partition("/")[0] in SHELL}
+        kinds = {_get_shell_kind(material) for material in materials}
         patterns = sorted({pattern for kind in kinds - {""} for pattern in FINISH_KINDS[kind].patterns if pattern})
         variants = range(0, VARIANTS, 2)  # a random stream draws among those that are seen
         for pattern in patterns:
@@ -93,6 +90,11 @@ class HouseGenerator:
 
     def prepare_lighting(self, scene: Scene) -> Relight:
         return HouseRelighting(scene)
+
+
+def _get_shell_kind(material: Material) -> str:
+    """The kind of finish of a wall, floor or ceiling; empty for anything else."""
+    return get_finish_kind(material) if material.name.partition("/")[0] in SHELL else ""
 
 
 def _draw_finish(seed: int, number: int) -> DrawnStream:

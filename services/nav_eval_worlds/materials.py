@@ -243,10 +243,10 @@ def get_slot(material: Material) -> str:
 
 
 @lru_cache(maxsize=4096)
-def dress_material(name: str, finish: Finish) -> tuple[Material, Texture | None]:
-    """A material of this name alone, and its texture, which is number 0."""
+def dress_material(name: str, finish: Finish) -> tuple[Material, tuple[Texture, ...]]:
+    """A material of this name alone, and its texture, which is number 0, if it has one."""
     look = _make_look(name, finish, 0 if finish.pattern else None)
-    return look, make_texture(finish.pattern, finish.variant) if finish.pattern else None
+    return look, (make_texture(finish.pattern, finish.variant),) if finish.pattern else ()
 
 
 def _make_look(name: str, finish: Finish, texture: int | None) -> Material:
@@ -261,6 +261,7 @@ def _make_look(name: str, finish: Finish, texture: int | None) -> Material:
     )
 
 
+@lru_cache(maxsize=4096)
 def _compute_tint(finish: Finish) -> Vec3:
     """The factor that makes the texture show the finish's shade on average; pictures keep their own colours."""
     if finish.pattern in ONCE and not finish.pattern.startswith("rug"):

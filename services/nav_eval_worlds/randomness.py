@@ -129,3 +129,7 @@ class DrawnStream(RandomStream):
 
     def unit(self) -> float:
         return next(self._left)
+
+    def choice(self, options: Sequence[T]) -> T:
+        """As any stream chooses, without the calls in between: a reset draws a hundred times."""
+        return options[int(next(self._left) * len(options))]

@@ -37,8 +37,8 @@ class TriangleGrid(NamedTuple):
     cell: float  #: metres
     shape: NDArray[np.int64]  #: cells along x and z
     first: NDArray[np.int64]  #: where each cell starts in `members`
-    members: NDArray[np.int64]
-    wide: NDArray[np.int64]  #: triangles that are looked at everywhere
+    members: NDArray[np.int64]  #: of each cell, the highest first
+    wide: NDArray[np.int64]  #: triangles that are looked at everywhere, the highest first
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,13 +91,16 @@ def _make_grid(corners: Array) -> TriangleGrid:
     low, high = (np.floor((side - origin) / cell).astype(np.int64) for side in (lower, upper))
     covers = (high - low + 1).prod(axis=1)
     lies = np.abs(_cross(flat[:, 1] - flat[:, 0], flat[:, 2] - flat[:, 0])) > 1e-12
-    small = np.flatnonzero(lies & (covers <= WIDE))
+    top = corners[:, :, 1].max(axis=1)
+    downwards = np.argsort(-top, kind="stable")  # what is highest decides, so the rest is rarely looked at
+    lies, is_wide = lies[downwards], covers[downwards] > WIDE
+    small, wide = downwards[lies & ~is_wide], downwards[lies & is_wide]
     first, members = _list_members(low[small], high[small], small, shape)
     boxes = np.concatenate(
-        [lower - SLACK, upper + SLACK, corners[:, :, 1].min(axis=1)[:, None], corners[:, :, 1].max(axis=1)[:, None]],
+        [lower - SLACK, upper + SLACK, corners[:, :, 1].min(axis=1)[:, None], top[:, None]],
         axis=1,
     )
-    return TriangleGrid(corners, boxes, origin, cell, shape, first, members, np.flatnonzero(lies & (covers > WIDE)))
+    return TriangleGrid(corners, boxes, origin, cell, shape, first, members, wide)
 
 
 def _cross(one: Array, other: Array) -> Array:
@@ -173,22 +176,26 @@ def _is_apart(sizes: Array, draws: Array, chosen: NDArray[np.int64], thing: int,
 @compile_nogil_inline
 def _is_level(grid: TriangleGrid, offsets: Array, x: float, y: float, z: float, size: float) -> bool:
     for i in range(len(offsets)):
-        height = _cast_down(grid, x + size * offsets[i, 0], z + size * offsets[i, 1], y + size + ABOVE)
+        height = _cast_down(grid, x + size * offsets[i, 0], z + size * offsets[i, 1], y + size + ABOVE, y - 2 * LEVEL)
         if abs(height - y) > LEVEL:
             return False
     return True
 
 
 @compile_nogil_inline
-def _cast_down(grid: TriangleGrid, x: float, z: float, below: float) -> float:
-    """The height of the first surface under a point; minus infinity where there is none."""
-    best = -np.inf
+def _cast_down(grid: TriangleGrid, x: float, z: float, below: float, least: float) -> float:
+    """The height of the first surface under a point; `least` where there is none that is higher."""
+    best = least
     i, j = int((x - grid.origin[0]) // grid.cell), int((z - grid.origin[1]) // grid.cell)
     if 0 <= i < grid.shape[0] and 0 <= j < grid.shape[1]:
         cell = i * grid.shape[1] + j
         for k in range(grid.first[cell], grid.first[cell + 1]):
+            if grid.boxes[grid.members[k], 5] < best:
+                break
             best = _raise_height(grid.boxes, grid.corners, grid.members[k], x, z, below, best)
     for k in range(len(grid.wide)):
+        if grid.boxes[grid.wide[k], 5] < best:
+            break
         best = _raise_height(grid.boxes, grid.corners, grid.wide[k], x, z, below, best)
     return best
 

@@ -9,6 +9,7 @@ goals, of everything that the words mention, and of everything that may be taken
 episode and the level alone: every team gets the same one, in any order.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
@@ -176,7 +177,7 @@ def _vary_light(scene: Scene, draw: DomainDraw) -> Scene:
     """Our houses are lit anew, lamps of other files change; what has neither (a scan, a plain model) is tinted."""
     tint = compute_light_tint(draw)
     if scene.lights:
-        scene = replace(scene, lights=tuple(tint_light(light, tint) for light in scene.lights))
+        scene = replace(scene, lights=tuple(tint_light(light, tint.tolist()) for light in scene.lights))
         baked = any(light.baked for light in scene.lights)
         return replace(scene, colors=make_world_generator().bake_lighting(scene)) if baked else scene
     colors = scene.colors.astype(np.float64)
@@ -184,9 +185,14 @@ def _vary_light(scene: Scene, draw: DomainDraw) -> Scene:
     return replace(scene, colors=np.round(np.clip(colors, 0, 255)).astype(np.uint8))
 
 
-def tint_light(light: Light, tint: NDArray[np.float64]) -> Light:
-    red, green, blue = (round(float(min(1.0, c * t)), 5) for c, t in zip(light.color, tint, strict=True))
-    brightness = round(light.intensity * float(tint[1]), 5)
+def tint_light(light: Light, tint: Sequence[float]) -> Light:
+    (r, g, b), (more_red, more_green, more_blue) = light.color, tint
+    red, green, blue = (
+        round(min(1.0, r * more_red), 5),
+        round(min(1.0, g * more_green), 5),
+        round(min(1.0, b * more_blue), 5),
+    )
+    brightness = round(light.intensity * more_green, 5)
     return replace(light, color=(red, green, blue), intensity=brightness)
 
 

@@ -135,16 +135,12 @@ class Repainter:
         shades = draw_shades(draw, len(self._scene.materials))[self._patches.material]
         base = self._canvas.base.copy()
         base[is_varied, :3] = np.round(np.minimum(1.0, base[is_varied, :3] * shades[is_varied]), 5)
-        finishes = {
-            number: self._refinish(number, draw)
-            for number in sorted({int(self._patches.material[slot]) for slot in self._slots if is_varied[slot]})
-        }
-        textures = {}
-        for slot in self._slots:
-            if is_varied[slot]:
-                finish = finishes[int(self._patches.material[slot])]
-                base[slot], textures[slot] = finish.material.base_color, finish.texture
-        return base, textures
+        slots = [slot for slot, varied in zip(self._slots, is_varied[self._slots].tolist(), strict=True) if varied]
+        numbers = self._patches.material[slots].tolist()
+        finishes = {number: self._refinish(number, draw) for number in dict.fromkeys(numbers)}
+        if slots:
+            base[slots] = [finishes[number].material.base_color for number in numbers]
+        return base, {slot: finishes[number].texture for slot, number in zip(slots, numbers, strict=True)}
 
     def _refinish(self, number: int, draw: DomainDraw) -> _Finish:
         made = self._generator.vary_material(self._scene.materials[number], seed=draw.seed, number=number)
@@ -170,7 +166,8 @@ class Repainter:
             colors = self._own_tones.colors.copy()
             colors[:, :3] = np.round(np.clip(colors[:, :3] * np.minimum(tint, 1.0), 0, 255))
             return self._own_tones._replace(colors=colors), lighting
-        lights = tuple(tint_light(light, tint) for light in scene.lights)
+        factors = tint.tolist()
+        lights = tuple(tint_light(light, factors) for light in scene.lights)
         lighting = choose_lighting(replace(scene, lights=lights)) if self._has_lamps else lighting
         if not any(light.baked for light in lights):
             return self._own_tones, lighting
@@ -182,15 +179,14 @@ class Repainter:
 
     def _place(self, things: Sequence[ClutterThing], tones: _Tones) -> PlacedThings:
         placed = PlacedThings.make_room(len(things))
-        for number, thing in enumerate(things):
-            placed.shape[number], placed.size[number] = thing.shape, thing.size
-            placed.position[number], placed.color[number] = thing.position, thing.color
-            if is_on_lit_surface(self._scene, thing):
-                placed.lit_by[number] = self._canvas.lights_things_by
-            else:
-                corners = tones.places[self._scene.triangles[thing.triangle]]
-                placed.lit_by[number] = ON_BAKED
-                placed.support[number] = tones.colors[corners, :3].mean(axis=0)
+        if not things:
+            return placed
+        placed.shape[:], placed.size[:] = [thing.shape for thing in things], [thing.size for thing in things]
+        placed.position[:], placed.color[:] = [thing.position for thing in things], [thing.color for thing in things]
+        is_lit = [is_on_lit_surface(self._scene, thing) for thing in things]
+        placed.lit_by[:] = np.where(is_lit, self._canvas.lights_things_by, ON_BAKED)
+        corners = tones.places[self._scene.triangles[[thing.triangle for thing in things]]]
+        placed.support[:] = tones.colors[corners, :3].mean(axis=1)
         return placed
 
 

@@ -38,8 +38,9 @@ class HouseRelighting:
             self._of_vertex, wear = self._samples.of_vertex, self._samples.wear
         self._wear = _make_planes(wear)
         rest = self._compute_light([])
-        self._rest = _make_planes(rest)
-        self._shares = np.stack([_make_planes(self._compute_light(group) - rest) for group in self._groups])
+        shares = [_make_planes(self._compute_light(group) - rest) for group in self._groups]
+        self._rest, *merged = _merge_alike([_make_planes(rest), *shares])
+        self._shares = np.stack(merged)
         self.places = self._of_vertex.astype(np.int32)
         self.places[find_glowing(scene)] = len(rest)  # the last place is always bright
 
@@ -51,7 +52,9 @@ class HouseRelighting:
             return colors
         gain, bend = (1.0, 0.0) if self._is_first else FILM
         film = np.float32(gain), np.float32(bend)
-        _add_up(self._rest, self._shares, factors.astype(np.float32), film, self._wear, colors)
+        _add_up(
+            self._rest, self._shares, factors.astype(np.float32), film, self._wear, colors.view(np.uint32).reshape(-1)
+        )
         return colors
 
     @cached_property
@@ -94,6 +97,13 @@ def _make_planes(light: NDArray[np.float64]) -> NDArray[np.float32]:
     return np.ascontiguousarray(light.T, dtype=np.float32)
 
 
+def _merge_alike(planes: Sequence[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
+    """One plane for all colours where every light is white in each, as those of a second house are: less to read."""
+    if all((plane == plane[:1]).all() for plane in planes):
+        return [np.ascontiguousarray(plane[:1]) for plane in planes]
+    return list(planes)
+
+
 @compile_nogil_kernel
 def _add_up(
     rest: NDArray[np.float32],
@@ -101,24 +111,26 @@ def _add_up(
     factors: NDArray[np.float32],
     film: tuple[np.float32, np.float32],
     wear: NDArray[np.float32],
-    out: NDArray[np.uint8],
+    out: NDArray[np.uint32],
 ) -> None:
-    """A few places at a time, group after group."""
-    light, one, most = np.empty(_BLOCK, dtype=np.float32), np.float32(1.0), np.float32(255.0)
+    """A few places at a time, group after group; a plane that is alone stands for all colours."""
+    light, shown = np.empty(_BLOCK, dtype=np.float32), np.empty((3, _BLOCK), dtype=np.int32)
+    one, most, last = np.float32(1.0), np.float32(255.0), len(rest) - 1
     for start in range(0, rest.shape[1], _BLOCK):
         end = min(start + _BLOCK, rest.shape[1])
         for k in range(3):
-            own = rest[k, start:end]
+            plane = min(k, last)
+            own = rest[plane, start:end]
             for i in range(len(own)):
                 light[i] = own[i]
             for group in range(len(shares)):
-                factor, share = factors[group, k], shares[group, k, start:end]
+                factor, share = factors[group, k], shares[group, plane, start:end]
                 for i in range(len(share)):
                     light[i] += factor * share[i]
-            worn = wear[k, start:end]
+            worn, byte = wear[k, start:end], shown[k]
             for i in range(len(worn)):
                 seen = film[0] * light[i] / (one + film[1] * light[i]) * worn[i]
-                light[i] = min(max(seen, np.float32(0.0)), one) * most + np.float32(0.5)
-            shown = out[start:end, k]
-            for i in range(len(shown)):
-                shown[i] = np.uint8(light[i])
+                byte[i] = np.int32(min(max(seen, np.float32(0.0)), one) * most + np.float32(0.5))
+        red, green, blue, words = shown[0], shown[1], shown[2], out[start:end]
+        for i in range(len(words)):
+            words[i] = np.uint32(red[i] | green[i] << 8 | blue[i] << 16) | np.uint32(0xFF000000)

@@ -21,15 +21,16 @@ from nav_eval.simulator.rendering.lighting import Lighting, choose_lighting
 from nav_eval.simulator.rendering.moving_room import (
     ON_DULL,
     ON_SHADED,
+    THING_VERTICES,
     MovingRoom,
     PlacedThings,
     ThingShapes,
-    get_tint_words,
     reserve_room,
 )
 from nav_eval.simulator.rendering.preparation import prepare_with_origins
 from nav_eval.simulator.rendering.prepared_scene import (
     DULL,
+    GROUP,
     SHADED,
     Batch,
     Chunks,
@@ -159,15 +160,18 @@ class PaintedCanvas:
         self._pictures = [None if m.texture is None else blank.prepared.textures[m.texture] for m in materials]
         self._light: tuple[Lighting, Array, Array] | None = None
         self._light_of_things: tuple[Lighting, Array, Array] | None = None
+        self._tints = np.zeros(len(blank.prepared.vertices), dtype=np.uint32)
         self._writable = replace(
             blank.prepared,
             digest=f"{blank.prepared.digest}-{next(_NUMBERS)}",  # renderers are shared by digest, canvases by nobody
             vertices=np.array(blank.prepared.vertices),
+            moving_vertices=blank.prepared.moving_chunks // GROUP * THING_VERTICES,
+            tints=self._tints,
             normals=np.array(blank.prepared.normals),
             chunks=Chunks._make(np.array(array) for array in blank.prepared.chunks),
             stored=stored,
         )
-        self._room = MovingRoom(self._writable, shapes)
+        self._room = MovingRoom(self._writable, self._tints, shapes)
 
     @property
     def lights_things_by(self) -> int:
@@ -178,8 +182,7 @@ class PaintedCanvas:
         """The scene with this look."""
         light, sheen = self._find_light(look.lighting)
         brush = Brush(self._kinds, look.base, self._glow, self._is_plain, light, sheen)
-        words = get_tint_words(self._writable.vertices)[: len(self._origins.vertex)]
-        paint_tints(self._find_inks(look.places), brush, look.colors, words)
+        paint_tints(self._find_inks(look.places), brush, look.colors, self._tints[: len(self._origins.vertex)])
         self._room.place(look.things, *self._find_light_of_things(look))
         pictures = [look.textures.get(patch, self._pictures[patch]) or _WHITE for patch in self._slots]
         return replace(

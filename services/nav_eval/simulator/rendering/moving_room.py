@@ -160,6 +160,7 @@ class MovingRoom:
     """The room of one scene, whose arrays can be written to."""
 
     scene: PreparedScene
+    tints: NDArray[np.uint32]  #: of all its vertices
     shapes: ThingShapes
     _reach: np.float32 = field(init=False)
     _holds: int = field(init=False)  #: so many things stand in it
@@ -171,11 +172,11 @@ class MovingRoom:
         """Put things in place of those before; `light` and `sheen` are of dull surfaces, by shape and vertex."""
         scene, count = self.scene, len(things.shape)
         if count or self._holds:
-            start = len(scene.vertices) - scene.moving_chunks // GROUP * THING_VERTICES
+            start = len(scene.vertices) - scene.moving_vertices
             _place(
                 scene.chunks,
                 scene.vertices["position"][start:],
-                get_tint_words(scene.vertices)[start:],
+                self.tints[start:],
                 scene.normals[start:],
                 self.shapes,
                 things,
@@ -183,13 +184,6 @@ class MovingRoom:
                 (start, self._holds, self._reach),
             )
         self._holds = count
-
-
-def get_tint_words(vertices: NDArray[np.void]) -> NDArray[np.uint32]:
-    """The tints of vertices, a word each."""
-    offset = VERTEX.fields["tint"][1] // 4 if VERTEX.fields else 0
-    words: NDArray[np.uint32] = vertices.view(np.uint32).reshape(len(vertices), VERTEX.itemsize // 4)[:, offset]
-    return words
 
 
 @compile_nogil_kernel

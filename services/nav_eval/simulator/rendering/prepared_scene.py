@@ -79,6 +79,8 @@ class PreparedScene:
     background: tuple[int, int, int]  #: where there is no geometry
     splats: SplatCloud | None = None  #: what colour pictures show instead of the triangles
     moving_chunks: int = 0  #: so many in front hold what each look of a canvas places anew (`canvas`)
+    moving_vertices: int = 0  #: so many at the end are theirs
+    tints: NDArray[np.uint32] | None = None  #: of a canvas, by vertex, in place of those in `vertices`
     texels: Path | None = None  #: where the textures lie, see `texel_files`; None while they are in memory only
     stored: Mapping[int, StoredTexture] = field(default_factory=dict)  #: textures of looks, by identity
     outlooks: Outlooks = NO_OUTLOOKS  #: for the renderer to start from; they change no picture

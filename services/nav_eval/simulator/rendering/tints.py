@@ -83,8 +83,9 @@ def _mix(
         red, green, blue, cover = base[patch, 0], base[patch, 1], base[patch, 2], base[patch, 3]
         red_glow, green_glow, blue_glow = glow[patch, 0], glow[patch, 1], glow[patch, 2]
         for i in range(inks.first[patch], inks.first[patch + 1]):
-            own, facing = inks.color[i], inks.facing[i]
-            alpha = np.uint8(min(max(colors[own, 3] * cover, 0.0), 255.0) + 0.5)
+            own, alpha = inks.color[i], colors[inks.color[i], 3]
+            if cover != 1.0:
+                alpha = np.uint8(min(max(alpha * cover, 0.0), 255.0) + 0.5)
             if kind == SHADED:
                 out[i] = pack_tint(colors[own, 0], colors[own, 1], colors[own, 2], alpha)
                 continue
@@ -94,6 +95,7 @@ def _mix(
                 fractions[colors[own, 2]] * blue,
             )
             if kind != UNLIT:
+                facing = inks.facing[i]
                 r, g, b = r * light[facing, 0], g * light[facing, 1], b * light[facing, 2]
                 if plain:
                     r, g, b = r + sheen[facing, 0], g + sheen[facing, 1], b + sheen[facing, 2]
