@@ -22,6 +22,7 @@ from nav_eval_worker.runtime.base import (
     Usage,
     Weights,
 )
+from nav_eval_worker.runtime.output import CappedLog
 from support.challenge import METRICS
 
 Script = Callable[["ScriptedPair"], Iterator[Message]]
@@ -49,6 +50,7 @@ class ScriptedPair(Pair):
         self.work = work
         self.end: AgentEnd | None = None  #: how the agent died, if it did
         self.words = b"words\n"  #: what it prints before each message
+        self._log = CappedLog(1 << 20)
         self.stopped = threading.Event()
         self._script = script
 
@@ -58,11 +60,12 @@ class ScriptedPair(Pair):
                 return
             yield message
 
-    def agent_end(self) -> AgentEnd | None:
+    def agent_end(self, *, patience: float = 1.0) -> AgentEnd | None:
         return self.end
 
-    def take_log(self) -> bytes:
-        return self.words
+    def take_log(self, *, whole_lines: bool = False) -> bytes:
+        self._log.write(self.words)
+        return self._log.take(whole_lines=whole_lines)
 
     def simulator_log(self) -> bytes:
         return b"secret/path/of/the/test/set"

@@ -23,7 +23,8 @@ from nav_eval_worker.runtime.base import Pair, ShardWork
 log = logging.getLogger(__name__)
 
 LONGEST_OUTPUT = 1 << 20
-LONGEST_LINE_BEGUN = 4 << 10
+END_SECONDS = 3.0
+"""From an agent's last word to the end of its container: a sandbox's kernel, which ends with it, takes its time."""
 
 _LOST_TOUCH = frozenset({Cause.AGENT_CRASH, Cause.AGENT_START_TIMEOUT, Cause.AGENT_TIMEOUT})
 """What a simulator says of an agent that is gone; the one who started the agent knows better why."""
@@ -91,7 +92,6 @@ class AgentSession:
         self.failure: EpisodeFailure | None = None
         """Why it ended, once `episodes` has; None if everything was played."""
         self._keeper = keeper
-        self._line_begun = b""  # no end of it has come yet
         self._inbox: Inbox[tuple[Message, bytes] | Exception] = Inbox()
 
     def episodes(self) -> Iterator[FinishedEpisode | None]:
@@ -130,7 +130,7 @@ class AgentSession:
         try:
             for message in self.pair.messages():
                 heard()
-                output = b"" if isinstance(message, Beat) else self._take_lines()
+                output = b"" if isinstance(message, Beat) else self.pair.take_log(whole_lines=True)
                 size = len(msgspec.json.encode(message)) + len(output)
                 if not self._inbox.put((message, output), size=size, while_waiting=heard):
                     return
@@ -138,20 +138,6 @@ class AgentSession:
             self._inbox.put(error, size=0)
         finally:
             self._inbox.close()
-
-    def _take_lines(self) -> bytes:
-        """What was printed since the last call; a line that has only begun waits for its end, so that none is torn."""
-        output = self._line_begun + self.pair.take_log()
-        end = output.rfind(b"\n") + 1
-        if len(output) - end > LONGEST_LINE_BEGUN:  # it is no line
-            end = len(output)
-        self._line_begun = output[end:]
-        return output[:end]
-
-    def take_last_output(self) -> bytes:
-        """What was printed since the last message, with a line that has no end."""
-        output, self._line_begun = self._line_begun + self.pair.take_log(), b""
-        return output
 
     def close(self) -> None:
         """Nobody listens any more: who waits to be heard waits no longer."""
@@ -170,7 +156,7 @@ class AgentSession:
         if ended is None or ended.cause is None or ended.cause.is_ours:
             sabotage = self.pair.find_sabotage("" if ended is None else ended.detail)
             return self._report_our_failure(ended) if sabotage is None else FAILURES[sabotage.cause](sabotage.detail)
-        end = self.pair.agent_end() if ended.cause in _LOST_TOUCH else None
+        end = self.pair.agent_end(patience=END_SECONDS) if ended.cause in _LOST_TOUCH else None
         return FAILURES[ended.cause](ended.detail) if end is None else FAILURES[end.cause](end.detail)
 
     def _report_our_failure(self, ended: Ended | None) -> InfrastructureFailure:
@@ -186,7 +172,7 @@ class AgentSession:
         """To the simulator an agent that was ended for its memory has just hung up."""
         if line.cause is not Cause.AGENT_CRASH:
             return line
-        end = self.pair.agent_end()
+        end = self.pair.agent_end(patience=END_SECONDS)
         if end is None:
             return line
         if end.cause.is_ours:  # then the episode is played again

@@ -87,7 +87,7 @@ def _try_agent(
         try:
             return _listen(session, began, timeout=_compute_timeout(details, benchmark))
         finally:
-            if output := session.output + session.take_last_output():
+            if output := session.output + session.pair.take_log():
                 context.blobs.put(blob_keys.make_agent_log_key(details.submission_id), output)
 
 

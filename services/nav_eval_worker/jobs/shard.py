@@ -70,7 +70,7 @@ class _ShardAttempt:
             if finished is not None:
                 self._record(finished)
                 self._stop_if_asked()
-        output = session.trailing_output + session.take_last_output()
+        output = session.trailing_output + session.pair.take_log()
         if session.failure is not None and session.ready is None:  # how it starts otherwise, the canary has shown
             self._context.blobs.put(blob_keys.make_agent_log_key(self._details.submission_id), output)
         elif output and self._last is not None:  # printed in its last episode, but read a moment late

@@ -156,15 +156,18 @@ class Pair(Simulation):
     """An agent and a simulator that play."""
 
     @abstractmethod
-    def agent_end(self) -> AgentEnd | None:
-        """How the agent ended; None while it lives, after `stop`, and for a baseline. Waits for two seconds at most."""
+    def agent_end(self, *, patience: float = 1.0) -> AgentEnd | None:
+        """How the agent ended; None for a baseline, after `stop`, and while it lives.
+
+        Its end may become known a little after its last word: so many seconds it is waited for.
+        """
 
     def find_sabotage(self, said: str) -> AgentEnd | None:
         """How the agent brought down the simulator, which last said SAID; only where they share limits, as in a pod."""
         return None
 
     @abstractmethod
-    def take_log(self) -> bytes:
+    def take_log(self, *, whole_lines: bool = False) -> bytes:
         """What the agent printed since the last call, cut to `limits.log_kb` (`output.CappedLog`)."""
 
     @abstractmethod

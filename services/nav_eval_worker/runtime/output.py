@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from nav_eval.evaluation.shard_protocol import LONGEST_MESSAGE
 
 NEWEST = 64 << 10
+LONGEST_LINE_BEGUN = 4 << 10
 CUT = "\n… {:,} bytes left out …\n"
 
 
@@ -29,13 +30,17 @@ class CappedLog:
                 del self._tail[:over]
                 self._dropped += over
 
-    def take(self) -> bytes:
-        """What came since the last call."""
+    def take(self, *, whole_lines: bool = False) -> bytes:
+        """What came since the last call; a line that has only begun may stay, within the budget, until it ends."""
         with self._lock:
             gap = CUT.format(self._dropped).encode() if self._dropped else b""
             taken = bytes(self._head) + gap + bytes(self._tail)
             self._clear()
-            return taken
+            end = taken.rfind(b"\n") + 1
+            if not whole_lines or len(taken) - end > min(LONGEST_LINE_BEGUN, self._head_limit):
+                return taken
+            self._head += taken[end:]
+            return taken[:end]
 
     def read_tail(self, size: int = NEWEST) -> bytes:
         """The newest bytes, whether or not they were taken."""

@@ -266,14 +266,14 @@ class ProcessPair(Pair):
                 return  # it died while it spoke
             yield decode_message(line)
 
-    def agent_end(self) -> AgentEnd | None:
-        if self.agent is None or self._stopped.is_set() or (end := self.agent.wait(1.0)) is None:
+    def agent_end(self, *, patience: float = 1.0) -> AgentEnd | None:
+        if self.agent is None or self._stopped.is_set() or (end := self.agent.wait(patience)) is None:
             return None
         self._agent_reader.join(timeout=0.5)
         return describe_end(end.code, self._log.read_tail(LOG_TAIL), what="process")
 
-    def take_log(self) -> bytes:
-        return self._log.take()
+    def take_log(self, *, whole_lines: bool = False) -> bytes:
+        return self._log.take(whole_lines=whole_lines)
 
     def simulator_log(self) -> bytes:
         return self._simulator_log.read_tail(SIMULATOR_LOG)

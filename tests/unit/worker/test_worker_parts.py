@@ -11,6 +11,7 @@ from nav_eval.errors import ConfigError
 from nav_eval_store.submissions.lifecycle import Deadlines
 from nav_eval_store.work.queues import JobQueue
 from nav_eval_worker.jobs.canary import LONGEST_SHARD, plan_shards
+from nav_eval_worker.runtime import output
 from nav_eval_worker.runtime.output import CappedLog
 from nav_eval_worker.runtime.process import DigestStore
 from nav_eval_worker.settings import WorkerSettings, parse_deadlines
@@ -62,6 +63,29 @@ def test_a_log_keeps_its_beginning_and_its_end(chunks: list[bytes], limit: int) 
         assert taken.startswith(whole[: limit // 2])
         assert taken.endswith(whole[-(limit - limit // 2) :])
         assert f"{len(whole) - limit:,} bytes left out".encode() in taken
+
+
+@given(st.lists(st.binary(max_size=40) | st.sampled_from([b"a", b"\n", b"line\n"]), max_size=30), st.integers(2, 64))
+def test_a_log_that_is_taken_by_lines_tears_none_and_stays_within_its_budget(chunks: list[bytes], limit: int) -> None:
+    log, taken = CappedLog(limit), []
+    for chunk in chunks:
+        log.write(chunk)
+        taken.append(log.take(whole_lines=True))
+    assert all(len(each) <= limit + len(output.CUT.format(10**6)) for each in taken)
+    rest = log.take()
+    assert b"\n" not in rest
+    if not any(b"left out" in each for each in taken):
+        assert b"".join([*taken, rest]) == b"".join(chunks)
+
+
+def test_a_line_that_has_begun_waits_for_its_end() -> None:
+    log = CappedLog(100)
+    log.write(b"one\ntw")
+    assert log.take(whole_lines=True) == b"one\n"
+    log.write(b"o")
+    assert log.take(whole_lines=True) == b""
+    log.write(b"\n" + b"x" * 60)  # more than a line may have
+    assert log.take(whole_lines=True) == b"two\n" + b"x" * 60
 
 
 def test_a_digest_store_keeps_what_is_whole(tmp_path: Path) -> None:

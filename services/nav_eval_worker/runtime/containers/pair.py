@@ -64,20 +64,23 @@ class DockerPair(Pair):
                 return
             yield decode_message(line)
 
-    def agent_end(self) -> AgentEnd | None:
-        state = None if self._agent is None or self._stopped.is_set() else self._wait_for_end(self._agent, patience=1.0)
-        if state is None:
+    def agent_end(self, *, patience: float = 1.0) -> AgentEnd | None:
+        if self._agent is None or self._stopped.is_set():
+            return None
+        if (state := self._wait_for_end(self._agent, patience=patience)) is None:
             return None
         if state["ExitCode"] is None or self._was_killed(state):
             return blame_ourselves("container")
         if self._agent_reader is not None:
             self._agent_reader.join(timeout=0.5)
-        code, out_of_memory = state["ExitCode"], bool(state.get("OOMKilled"))
+        code = state["ExitCode"]
         assert isinstance(code, int)
+        noted = bool(state.get("OOMKilled"))
+        out_of_memory = noted or (code == _KILLED and self._has_seen(state, "oom", otherwise=False))
         return describe_container_end(code, self._log.read_tail(LOG_TAIL), out_of_memory=out_of_memory)
 
-    def take_log(self) -> bytes:
-        return self._log.take()
+    def take_log(self, *, whole_lines: bool = False) -> bytes:
+        return self._log.take(whole_lines=whole_lines)
 
     def simulator_log(self) -> bytes:
         return self._simulator_log.read_tail(SIMULATOR_LOG)
@@ -121,14 +124,20 @@ class DockerPair(Pair):
 
     def _was_killed(self, state: dict[str, object]) -> bool:
         """Whether somebody ended the agent through the engine; from inside, nobody can make it look so."""
+        return self._has_seen(state, "kill", otherwise=True)
+
+    def _has_seen(self, state: dict[str, object], event: str, *, otherwise: bool) -> bool:
+        """Whether the engine told of it until a second after the end: an "oom" may come later than what it is of.
+
+        OTHERWISE is what an engine that does not answer means.
+        """
         assert self._agent is not None
-        about = {"container": str(self._agent.id), "event": "kill"}
-        ended = int(
-            datetime.fromisoformat(str(state["FinishedAt"])).timestamp()
-        )  # by the engine's clock, as its events
+        about = {"container": str(self._agent.id), "event": event}
+        by_its_clock = datetime.fromisoformat(str(state["FinishedAt"]))
+        ended = int(by_its_clock.timestamp())
         with suppress(*_TROUBLE):
             return any(True for _ in self._streams.events(since=0, until=ended + 1, filters=about))
-        return True
+        return otherwise
 
     def _sample(self) -> None:
         """What the agent uses can be asked only while it lives."""

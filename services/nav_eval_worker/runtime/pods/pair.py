@@ -61,10 +61,10 @@ class PodPair(Pair):
                 return
             yield decode_message(line)
 
-    def agent_end(self) -> AgentEnd | None:
+    def agent_end(self, *, patience: float = 1.0) -> AgentEnd | None:
         if not self._has_agent or self._stopped.is_set():
             return None
-        ended = self._wait_for_end(AGENT, patience=1.0)
+        ended = self._wait_for_end(AGENT, patience=patience)
         if ended is None:
             return None
         if self._agent_reader is not None:
@@ -85,8 +85,8 @@ class PodPair(Pair):
         except RuntimeUnavailable:
             return None
 
-    def take_log(self) -> bytes:
-        return self._log.take()
+    def take_log(self, *, whole_lines: bool = False) -> bytes:
+        return self._log.take(whole_lines=whole_lines)
 
     def simulator_log(self) -> bytes:
         return self._simulator_log.read_tail(SIMULATOR_LOG)
