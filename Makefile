@@ -51,7 +51,7 @@ test: tools  ## every test there is; as root also those on a private Docker engi
 
 # Machine code, and the bytecode of tests, are made while packages come, once, and not by every process of the tests.
 tools: $(READY)  ## what tests need beside the libraries: services, a browser, an engine, torch, habitat-lab
-	$(BIN)/python deploy/docker/simulator/warm_up.py & kernels=$$!; $(BIN)/pytest --collect-only --quiet >/dev/null 2>&1 & \
+	{ $(BIN)/python deploy/docker/simulator/warm_up.py && $(BIN)/python tests/support/kernels.py; } & kernels=$$!; $(BIN)/pytest --collect-only --quiet >/dev/null 2>&1 & \
 	    deploy/host-packages.sh $(TEST_PACKAGES) && \
 	    { [ "$$(id -u)" -ne 0 ] || deploy/host-packages.sh $(ENGINE_PACKAGES); } && \
 	    { $(BIN)/python -c 'from importlib.util import find_spec as find; raise SystemExit(not (find("rerun") and find("torch")))' || \

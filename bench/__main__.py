@@ -26,6 +26,7 @@ BENCHES = (
     "transport",
     "batching",
     "evaluation",
+    "threads",
     "throughput",
     "memory",
     "envs",

@@ -127,16 +127,16 @@ def _walk(envs: list[NavEnv], *, ahead: bool) -> float:
 def _round(env: NavVectorEnv, steps: int, *, seed: int) -> _Cost:
     draws = np.random.default_rng(seed).integers(1, 4, (steps, env.num_envs))
     processes = [worker.process.pid for worker in env._workers._workers]
-    before = [_cpu_seconds(process) for process in processes]
+    before = [read_cpu(process) for process in processes]
     wall, parent = time.perf_counter(), time.process_time()
     for actions in draws:
         env.step(actions)
     parent, wall = time.process_time() - parent, time.perf_counter() - wall
-    after = [_cpu_seconds(process) for process in processes]
+    after = [read_cpu(process) for process in processes]
     return _Cost(wall, parent, tuple(b - a for a, b in zip(before, after, strict=True)))
 
 
-def _cpu_seconds(process: int | None) -> float:
+def read_cpu(process: int | None) -> float:
     threads = Path(f"/proc/{process}/task").glob("*/schedstat")
     return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
 

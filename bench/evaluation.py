@@ -4,18 +4,28 @@
 pictures are drawn where the agent reads them. `copied` is the same run with pictures that are drawn elsewhere and
 copied there, which is what 0.1.0 did. CPU of the thread that plays, so that a busy machine is unfair to neither;
 rounds alternate.
+
+`two_workers_ratio` is computed from CPU time, so it holds on a busy machine too: our own process and the slower worker,
+which nobody else can spare; `…_wall_ratio` is what a clock says. `verify_command_ratio` is CPU of whole commands.
 """
 
+import multiprocessing
+import os
+import resource
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from bench.envs import read_cpu
 from nav_eval.agents.client import AgentClient, ClientSettings, EpisodeSession
 from nav_eval.agents.messages import TaskInterface
 from nav_eval.agents.process_client import ProcessAgentClient
+from nav_eval.child_process import make_nav_eval_command
 from nav_eval.config import BenchmarkConfig, load_benchmark
 from nav_eval.dataset.episode import Episode, Goal, Instruction, PrivateEpisode, PublicEpisode, Subtask
 from nav_eval.dataset.formats.native import write_episodes
@@ -36,6 +46,7 @@ from nav_eval_worlds.houses import generate_house
 EPISODES = 4
 COPIES = 10
 STEPS = 300
+VERIFIED = 50
 VERIFICATIONS = 5
 ROUNDS = 5
 AGENT = """
@@ -56,6 +67,7 @@ def run() -> dict[str, object]:
             _with_pictures(benchmark, root)
             | _through_shared_memory(benchmark, root)
             | _without_pictures(benchmark, root)
+            | _verify_by_command(benchmark, root)
         )
 
 
@@ -144,27 +156,83 @@ def _verified(out: Path, cache: Path) -> tuple[VerificationReport, float]:
     return report, time.perf_counter() - started
 
 
-def _without_pictures(benchmark: BenchmarkConfig, root: Path) -> dict[str, object]:
-    seconds = {workers: min(_playing(benchmark, root, workers) for _ in range(2)) for workers in (1, 2)}
+def _verify_by_command(benchmark: BenchmarkConfig, root: Path) -> dict[str, object]:
+    """`nav-eval verify` over `nav-eval evaluate`, both from start to end, of fifty episodes with pictures."""
+    episodes = list(load_episodes(benchmark))
+    file, out = root / "fifty.json.gz", root / "fifty"
+    write_episodes(file, [_renamed(episodes[number % EPISODES], number) for number in range(VERIFIED)])
+    settings = [f"dataset.data_path={file}", f"dataset.scene_path={root}", f"evaluation.max_steps={STEPS}"]
+    agent = ["--agent", "bench.agents:Wanderer", "--out", str(out)]
+    environment = {**os.environ, "NAV_EVAL_CACHE": str(root / "cache")}
+    played = _run_command(make_nav_eval_command("evaluate", "demo_lh_vln", *agent, *settings), environment)
+    command = make_nav_eval_command("verify", str(out))
+    rounds = [_run_command(command, environment) for _ in range(VERIFICATIONS)]
+    wall, cpu = min(each.wall for each in rounds), min(each.cpu for each in rounds)
     return {
-        "one_worker_steps_per_second": EPISODES * COPIES * STEPS / seconds[1],
-        "two_workers_ratio": seconds[1] / seconds[2],
+        "verify_command_episodes": VERIFIED,
+        "verify_command_seconds": wall,
+        "verify_command_cpu_seconds": cpu,
+        "verify_command_wall_ratio": played.wall / wall,
+        "verify_command_ratio": played.cpu / cpu,
     }
 
 
-def _playing(benchmark: BenchmarkConfig, root: Path, workers: int) -> float:
+class _Cost(NamedTuple):
+    """Seconds of a process, or of several."""
+
+    wall: float
+    cpu: float
+
+
+def _run_command(command: Sequence[str], environment: dict[str, str]) -> _Cost:
+    began, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return _Cost(time.perf_counter() - began, spent)
+
+
+def _without_pictures(benchmark: BenchmarkConfig, root: Path) -> dict[str, object]:
+    rounds = [{workers: _play(benchmark, root, workers) for workers in (1, 2)} for _ in range(ROUNDS)]
+    wall = {workers: min(each[workers].wall for each in rounds) for workers in (1, 2)}
+    ways = [each[1].longest_way / each[2].longest_way for each in rounds]
+    return {
+        "one_worker_steps_per_second": EPISODES * COPIES * STEPS / wall[1],
+        "coordinator_share": statistics.median(each[2].parent / sum(each[2].workers) for each in rounds),
+        "two_workers_ratio": statistics.median(ways),
+        "two_workers_wall_ratio": wall[1] / wall[2],
+    }
+
+
+class _Played(NamedTuple):
     """Seconds of playing alone: the processes have started, their agents have said hello."""
+
+    wall: float
+    parent: float  #: CPU of ours
+    workers: tuple[float, ...]  #: and of each worker
+
+    @property
+    def longest_way(self) -> float:
+        """What nobody can do meanwhile, on as many cores as there are processes to play."""
+        return self.parent + max(self.workers)
+
+
+def _play(benchmark: BenchmarkConfig, root: Path, workers: int) -> _Played:
     setup = SimulatorSetup(benchmark=benchmark, cache=root / "cache")
     episodes = load_episodes(benchmark)
     copies = [_renamed(episode, number) for number in range(COPIES) for episode in episodes]
     with ParallelExecutor(setup, "bench.agents:BlindWanderer", workers=workers) as players:
         players.describe()
-        warm = EpisodeManager(_renamed(episode, 99) for episode in episodes)
+        warm = EpisodeManager(_renamed(episode, 99 + number) for number in range(workers) for episode in episodes)
         players.play(warm, lambda result: warm.finish(result) and None)
         manager = EpisodeManager(copies)
-        started = time.perf_counter()
+        processes = [child.pid for child in multiprocessing.active_children() if child.pid is not None]
+        before = [read_cpu(process) for process in processes]
+        started, ours = time.perf_counter(), time.process_time()
         players.play(manager, lambda result: manager.finish(result) and None)
-        return time.perf_counter() - started
+        wall, parent = time.perf_counter() - started, time.process_time() - ours
+        spent = tuple(read_cpu(process) - seconds for process, seconds in zip(processes, before, strict=True))
+        return _Played(wall, parent, spent)
 
 
 def _renamed(episode: Episode, number: int) -> Episode:

@@ -23,7 +23,7 @@ from subprocess import PIPE, Popen
 from typing import NamedTuple
 
 from bench.buildings import building
-from bench.throughput import Stage, Way
+from bench.throughput import Stage, Way, name_walk
 from nav_eval.scene.formats import write_glb
 
 BUILDINGS = {"500k": 10, "2000k": 41}  #: rooms, each of whose triangles is cut into four
@@ -74,7 +74,7 @@ class _Walker:
     """A bare renderer that stays after its walk."""
 
     def __init__(self, stage: Stage) -> None:
-        command = [*stage.bare_command(), str(stage.root / "walk-0-of-1.json"), "stay"]
+        command = [*stage.bare_command(), str(stage.root / name_walk(0, 1, 1)), "stay"]
         self._process: Popen[str] = Popen(command, stdin=PIPE, stdout=PIPE, text=True, env=stage.environment())
 
     def wait(self) -> _Size:

@@ -101,4 +101,5 @@ TARGETS = {
     "evaluation.copied_over_drawn_beyond_drawing_ratio": Target(1.3),
     "evaluation.two_workers_ratio": Target(1.7),
     "evaluation.verification_ratio": Target(200),
+    "evaluation.verify_command_ratio": Target(60),
 }

@@ -4,10 +4,12 @@
 its own and is not counted. The bare renderer draws the same pictures in the same order in a fresh process of its own
 (`peers/bare_walk.py`), and two of them where two workers play. Both are first walks: nobody has seen anything before.
 Runs alternate, each way of playing with as many runs of the bare renderer that are its own, and the cheapest of each
-counts, so that a busy machine is unfair to nobody. A share is without what comes before the first picture and after the
-last, which is printed beside it (`start`); `clock_share` is by the clock and means something on a machine with nothing
-else to do. `read_back` is what could overlap with drawing
-for another episode, if it were not the same cores that draw.
+counts, so that a busy machine is unfair to nobody. Where several episodes are played at once, `share` still compares
+with walks one after the other, and `share_in_turns` with a bare renderer that draws as many walks in turns, as they are
+played: what several places cost the processor's caches is in both then. A share is without what comes before the first
+picture and after the last, which is printed beside it (`start`); `clock_share` is by the clock and means something on a
+machine with nothing else to do. `read_back` is what could overlap with drawing for another episode, if it were not the
+same cores that draw.
 """
 
 import json
@@ -15,11 +17,12 @@ import os
 import sys
 import tempfile
 import time
-from collections import defaultdict
+from collections import defaultdict, deque
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -43,6 +46,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SMALL_HOUSE = find_shared_data("scenes/small_house.glb")
 EPISODES, SUBTASKS, STEPS = 16, 4, 60
 ROUNDS = 3
+T = TypeVar("T")
 AGENT = """
 import json, os, sys, time
 from pathlib import Path
@@ -105,6 +109,8 @@ def run() -> dict[str, object]:
         for _ in range(ROUNDS):
             for way in WAYS:
                 costs[f"bare_{way}"].append(stage.bare(way.workers))
+                if way.at_once > 1:
+                    costs[f"bare_in_turns_{way}"].append(stage.bare(way.workers, at_once=way.at_once))
                 costs[str(way)].append(stage.evaluate(way))
             for workers in (1, 2):
                 costs[f"start_{workers}"].append(stage.start(workers))
@@ -132,6 +138,8 @@ def _figures(best: dict[str, Cost], *, frames: int) -> dict[str, object]:
             f"{way}_share_ratio": bare.cpu / played.cpu,
             f"{way}_clock_share_ratio": bare.wall / played.wall,
         }
+        if way.at_once > 1:
+            figures[f"{way}_share_in_turns_ratio"] = best[f"bare_in_turns_{way}"].cpu / played.cpu
     return figures
 
 
@@ -178,17 +186,18 @@ class Stage:
         (self.root / "benchmark.json").write_text(self._benchmark.model_dump_json())
         for workers in (1, 2):
             for number in range(workers):
-                poses = [pose for episode in walk[number::workers] for pose in episode]
-                (self.root / f"walk-{number}-of-{workers}.json").write_text(json.dumps(poses))
+                for at_once in (1, 8):
+                    poses = take_turns(walk[number::workers], at_once=at_once)
+                    (self.root / name_walk(number, workers, at_once)).write_text(json.dumps(poses))
 
     def bare_command(self) -> list[str]:
         """The walk's file comes after it."""
         return [sys.executable, str(ROOT / "bench/peers/bare_walk.py"), str(self.root / "benchmark.json")]
 
-    def bare(self, processes: int) -> Cost:
+    def bare(self, processes: int, *, at_once: int = 1) -> Cost:
         """Drawing alone, by so many processes side by side."""
         command = self.bare_command()
-        walks = [self.root / f"walk-{number}-of-{processes}.json" for number in range(processes)]
+        walks = [self.root / name_walk(number, processes, at_once) for number in range(processes)]
         running = [Popen([*command, walk], stdout=PIPE, env=self.environment()) for walk in walks]
         said = [json.loads(process.communicate()[0]) for process in running]
         self.read_backs += [each["read_back_ms"] for each in said]
@@ -221,6 +230,26 @@ class Stage:
 
     def environment(self) -> dict[str, str]:
         return {**os.environ, "NAV_EVAL_CACHE": str(self.root / "cache")}
+
+
+def take_turns(walks: Sequence[Sequence[T]], *, at_once: int) -> list[T]:
+    """The steps of all walks as they are played: so many walks at once, a step of each in turn."""
+    waiting = deque(map(iter, walks))
+    under_way = deque(waiting.popleft() for _ in range(min(at_once, len(waiting))))
+    steps = []
+    while under_way:
+        walk = under_way.popleft()
+        try:
+            steps.append(next(walk))
+            under_way.append(walk)
+        except StopIteration:
+            if waiting:
+                under_way.append(waiting.popleft())
+    return steps
+
+
+def name_walk(number: int, workers: int, at_once: int) -> str:
+    return f"walk-{number}-of-{workers}-{at_once}-at-once.json"
 
 
 def _write_building(path: Path) -> Path:

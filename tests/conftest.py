@@ -8,6 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+# Before numpy, for this process and those that tests start: a second thread of its algebra waits by turning in circles,
+# which is most of what small products of matrices cost.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import httpx
 import numpy as np
 import pytest
@@ -22,6 +26,7 @@ from nav_eval.scene.formats import write_glb
 from nav_eval.scene.model import Scene
 from nav_eval.scene.objects import place_objects
 from support.scheduling import SharedFixtures, get_turn
+from support.statements import compiled_once
 
 # A busy machine is no failure: an example may take as long as it takes.
 settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -84,6 +89,13 @@ def shared_certificates() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("httpx._transports.default.create_ssl_context", share)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_statements() -> Iterator[None]:
+    """What SQLAlchemy compiles for the database of one test serves that of the next."""
+    with compiled_once():
         yield
 
 

@@ -34,7 +34,8 @@ main() {
 image() { # NAME
     case $1 in
     base) ;;
-    gateway | worker | simulator | agent) build "nav-eval-$1:latest" "deploy/docker/Dockerfile.$1" "$root" ;;
+    simulator) build_simulator ;;
+    gateway | worker | agent) build "nav-eval-$1:latest" "deploy/docker/Dockerfile.$1" "$root" ;;
     postgres) build postgres:16-alpine "deploy/airgap/postgres/Dockerfile" "$here/postgres" ;;
     haproxy) build haproxy:2.9-alpine "deploy/airgap/haproxy/Dockerfile" "$here/haproxy" ;;
     nginx) build nginx:1.27-alpine "deploy/airgap/nginx/Dockerfile" "$here/nginx" ;;
@@ -68,8 +69,22 @@ collect_wheels() {
     echo "$stamp" >"$wheels/.stamp"
 }
 
-build() { # NAME DOCKERFILE CONTEXT
-    docker build --quiet --network "${BUILD_NETWORK:-host}" --tag "$1" --file "$root/$2" \
+# With the machine code of the last one whose kernels were the same, or of the last one there was: to compile all of it
+# takes a minute. That one is kept by a name, so that the same source gives the same image again.
+build_simulator() {
+    local kept=nav-eval-kernels digest older
+    digest=$(cd "$root" && grep -rlE '^from nav_eval.compilation import' services --include='*.py' | xargs -n1 dirname |
+        sort -u | xargs -I{} find {} -maxdepth 1 -name '*.py' | sort | xargs cat deploy/docker/locks/simulator.txt | sha256sum | cut -c1-16)
+    older=$([ -n "${BASE:-}" ] || docker images --format '{{.Repository}}:{{.Tag}}' "$kept")  # a release compiles its own
+    case $older in *"$kept:$digest"*) older=$kept:$digest ;; esac
+    build nav-eval-simulator:latest deploy/docker/Dockerfile.simulator "$root" --build-arg "KERNELS=$(set -- $older "$base"; echo "$1")"
+    [ -z "${BASE:-}" ] && [ "$older" != "$kept:$digest" ] || return 0
+    docker tag nav-eval-simulator:latest "$kept:$digest"
+    [ -z "$older" ] || docker rmi $older >/dev/null
+}
+
+build() { # NAME DOCKERFILE CONTEXT [OPTION…]
+    docker build --quiet --network "${BUILD_NETWORK:-host}" --tag "$1" --file "$root/$2" "${@:4}" \
         --build-arg "BASE=$base" --build-arg PIP_NO_INDEX=1 \
         --build-arg "VERSION=$(sed -n 's/__version__ = "\(.*\)"/\1/p' "$root/services/nav_eval/__init__.py")" \
         --build-arg "REVISION=$(git -C "$root" rev-parse HEAD 2>/dev/null || echo unknown)" "$3" 2>&1 >/dev/null |

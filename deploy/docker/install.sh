@@ -1,9 +1,11 @@
 #!/bin/sh
-# Makes /opt/nav-eval inside an image: first the libraries, then (a second call) our own code.
+# Makes what an image has in /opt/nav-eval: the libraries there, and (a second call) our own code in /opt/ours, to be
+# copied over them. So libraries are a layer that stays when our code changes: nobody builds, saves or pulls it again.
 # Every file that comes from elsewhere has one of the hashes in deploy/docker/locks.
 # usage: install.sh libraries LOCK  |  install.sh ours [FOLDER]
 set -eu
 target=/opt/nav-eval
+ours=/opt/ours
 builder=/opt/build
 export PIP_FIND_LINKS=/wheels PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 [ -n "${PIP_NO_INDEX:-}" ] || unset PIP_NO_INDEX
@@ -33,18 +35,23 @@ prune() {
     fi
 }
 
+# Byte code for what is loaded at every start.
+compile_all() {
+    "$target/bin/python" -m compileall -q -x '/(pip|setuptools|pkg_resources|_distutils_hack)/' "$1"/lib/python3*/site-packages
+}
+
 what=$1
 shift
 if [ "$what" = libraries ]; then
     python3 -m venv "$target"
     "$target/bin/pip" install --quiet --no-compile --require-hashes --only-binary :all: --requirement "/src/$1.txt"
+    "$target/bin/pip" uninstall --quiet --yes setuptools pip
     python3 -m venv "$builder"
     "$builder/bin/pip" install --quiet --require-hashes --only-binary :all: --requirement /src/build.txt
     prune
+    compile_all "$target"
 else
     "$builder/bin/pip" wheel --quiet --no-deps --no-build-isolation --wheel-dir /tmp/ours "${1:-/src}"
-    "$target/bin/pip" install --quiet --no-compile --no-deps /tmp/ours/*.whl
-    "$target/bin/pip" uninstall --quiet --yes setuptools pip
+    "$builder/bin/pip" --python "$target/bin/python" install --quiet --no-compile --no-deps --prefix "$ours" /tmp/ours/*.whl
+    compile_all "$ours"
 fi
-# Byte code for what is loaded at every start; of libraries it is there already when our code comes.
-"$target/bin/python" -m compileall -q -x '/(pip|setuptools|pkg_resources|_distutils_hack)/' "$target"/lib/python3*/site-packages

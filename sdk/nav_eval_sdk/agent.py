@@ -79,13 +79,31 @@ class Observation(Mapping[str, Array]):
         return self.episode.instruction
 
     def __getitem__(self, name: str) -> Array:
-        return self.sensors[name]
+        try:
+            return self.sensors[name]
+        except KeyError:
+            raise MissingSensor(name, self) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.sensors)
 
     def __len__(self) -> int:
         return len(self.sensors)
+
+
+class MissingSensor(KeyError):
+    """An observation has no such array; the message says what it has, and how to get more."""
+
+    def __init__(self, name: object, observation: Observation) -> None:
+        super().__init__(name)
+        self._name, self._observation = name, observation
+
+    def __str__(self) -> str:
+        seen = self._observation
+        if self._name in seen.texts:
+            return f"{self._name!r} is words, which are in observation.texts[{self._name!r}]"
+        has = ", ".join(seen.sensors) or "no arrays"
+        return f"no {self._name!r} in the observation; this one has {has}. Add it to the agent's `sensors`"
 
 
 @dataclass(frozen=True)
@@ -156,7 +174,8 @@ class Agent:
 
     def describe(self) -> Description:
         """From the class attributes; override it where they are not enough."""
-        wanted = self.sensors if isinstance(self.sensors, Mapping) else dict.fromkeys(self.sensors, ("raw",))
+        names = (self.sensors,) if isinstance(self.sensors, str) else self.sensors  # "rgb" is one name, not three
+        wanted = names if isinstance(names, Mapping) else dict.fromkeys(names, ("raw",))
         return Description(
             name=self.name or type(self).__name__,
             version=self.version,

@@ -16,7 +16,7 @@ from typing import Any
 
 import nav_eval_sdk
 from nav_eval_sdk.errors import SdkError
-from nav_eval_sdk.server import PROTOCOLS, serve
+from nav_eval_sdk.server import LOADING_VARIABLE, PROTOCOLS, serve
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -295,11 +295,14 @@ def load_agent(name: str) -> Any:  # noqa: ANN401
     if source.endswith(".py") and not Path(source).is_file():
         raise SdkError(f"There is no file {source}; give the path of the one that holds {attribute}.")
     sys.path.insert(0, str(Path(source).resolve().parent) if source.endswith(".py") else "")
+    os.environ[LOADING_VARIABLE] = source
     try:
         module = importlib.import_module(Path(source).stem if source.endswith(".py") else source)
         return getattr(module, attribute)
     except (ModuleNotFoundError, AttributeError) as error:
         raise SdkError(f"Cannot load {name!r}: {error}. Install what is missing, or correct the name.") from error
+    finally:
+        del os.environ[LOADING_VARIABLE]
 
 
 def _load_wrapped(model: str, name: str) -> Any:  # noqa: ANN401

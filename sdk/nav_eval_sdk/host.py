@@ -17,6 +17,7 @@ import traceback
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Callable, Union
 
 from nav_eval_sdk.agent import Action, Agent, Answer, Description, Episode, Observation, Outcome, Pose
@@ -24,6 +25,8 @@ from nav_eval_sdk.arrays import SharedMemory
 from nav_eval_sdk.errors import AgentError, BadAnswer, BadRequest, SdkError
 
 AgentSource = Union[Agent, Callable[[], Agent]]
+
+_OURS = Path(__file__).parent
 
 BATCH_WINDOW = 0.005  #: seconds that the first of a batch waits for the others, at least
 BATCH_PATIENCE = 0.25  #: of what the last batch cost: a costly model gains more by waiting than it loses
@@ -284,10 +287,14 @@ def _list_actions(observation: Observation) -> tuple[str, ...]:
 def _to_agent_error(error: Exception) -> AgentError:
     """The agent's error, for the evaluator's record; its traceback goes to the agent's log."""
     traceback.print_exc(file=sys.stderr)
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f" ({frames[-1].filename.rsplit('/', 1)[-1]}:{frames[-1].lineno})" if frames else ""
     memory = isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__
-    return AgentError(f"{type(error).__name__}: {error}{where}", out_of_memory=memory)
+    return AgentError(f"{type(error).__name__}: {error}{_tell_place(error)}", out_of_memory=memory)
+
+
+def _tell_place(error: Exception) -> str:
+    """The line that failed, ours left out: nobody looks for a mistake in the SDK, whose files may be called alike."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _OURS not in Path(frame.filename).parents]
+    return f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
 
 
 def parse_answer(answer: object, known: Sequence[str] = ()) -> tuple[Action, ...]:
@@ -295,8 +302,17 @@ def parse_answer(answer: object, known: Sequence[str] = ()) -> tuple[Action, ...
     if isinstance(answer, (list, tuple)):
         if not answer:
             raise BadAnswer("act returned an empty list; answer every observation with at least one action.")
+        if len(answer) == 2 and isinstance(answer[0], str) and _is_arguments(answer[1]):
+            raise BadAnswer(
+                f"act returned {answer!r:.200}; with arguments, return Action({answer[0]!r}, {answer[1]!r:.100})."
+            )
         return tuple(_parse_action(item, known) for item in answer)
     return (_parse_action(answer, known),)
+
+
+def _is_arguments(item: object) -> bool:
+    """Whether it is a mapping, but none that is an action."""
+    return isinstance(item, Mapping) and "action" not in item
 
 
 def _parse_action(item: object, known: Sequence[str]) -> Action:
@@ -306,6 +322,11 @@ def _parse_action(item: object, known: Sequence[str]) -> Action:
         return Action(item)
     if isinstance(item, Mapping):
         return _parse_mapping(item, known)
+    if inspect.iscoroutine(item):
+        item.close()
+        raise BadAnswer("act is `async`, and nobody awaits it: make it a plain function; `serve` has a thread for it.")
+    if inspect.isgenerator(item):
+        raise BadAnswer("act has a `yield`, which makes it a generator: return an action, or a list of them.")
     raise BadAnswer(f"act returned {item!r:.200}; {_tell_names(known)}; return one, an Action, or a list of them.")
 
 

@@ -16,6 +16,7 @@ SOCKET_VARIABLE = "NAV_EVAL_SOCKET"
 ADDRESS_VARIABLE = "NAV_EVAL_ADDRESS"
 PROTOCOL_VARIABLE = "NAV_EVAL_PROTOCOL"
 ENCODING_VARIABLE = "NAV_EVAL_ENCODING"  #: msgpack or json, for WebSocket
+LOADING_VARIABLE = "NAV_EVAL_LOADING"  #: set while somebody imports a file for the class in it, and serves that himself
 PROTOCOLS = ("grpc", "rest", "websocket")
 
 
@@ -42,7 +43,10 @@ def serve(
     `address` is `host:port`, `unix:/path` or, for WebSocket, the evaluator's `ws://…`; the environment
     (NAV_EVAL_SOCKET, NAV_EVAL_ADDRESS) says it when nothing else does.
     `protocol` is grpc, rest or websocket.
+    Where the file is only imported for its class (`agent.py:MyAgent`), nothing is served here.
     """
+    if LOADING_VARIABLE in os.environ:
+        return
     protocol = protocol or os.environ.get(PROTOCOL_VARIABLE, "grpc")
     host = Host(agent, max_episodes=max_episodes, batch_window=batch_window)
     server = start_server(protocol, host, address or get_address())

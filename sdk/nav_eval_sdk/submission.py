@@ -204,8 +204,9 @@ def check_archive(file: Path) -> None:
         with tarfile.open(file) as archive:
             names = {name[2:] if name.startswith("./") else name for name in archive.getnames()}
     except (tarfile.TarError, EOFError, OSError) as error:
+        reason = str(error).partition("\n")[0].rstrip(" :(")  # the lines below it list every compression there is
         raise SdkError(
-            f"{file} is no archive of an image ({error}); write it with `docker save --output {file.name}`."
+            f"{file} is no archive of an image ({reason}); write it with `docker save --output {file.name}`."
         ) from error
     if not INDEXES & names:
         raise SdkError(

@@ -134,6 +134,16 @@ def compile_nogil_inline(function: Function) -> Function:
     return compile_kernel(function, forceinline=True, error_model="numpy")
 
 
+def compile_uncounted_kernel(function: Function) -> Function:
+    """Such a loop that makes no arrays: counting references to those that it is given can take longer than the rest."""
+    return compile_kernel(function, nogil=True, error_model="numpy", _nrt=False)
+
+
+def compile_uncounted_inline(function: Function) -> Function:
+    """A helper of such loops."""
+    return compile_kernel(function, forceinline=True, error_model="numpy", _nrt=False)
+
+
 def _compile_alone(dispatcher: Any, place: Path, signature: object) -> object:  # noqa: ANN401
     """Numba's `compile`, while no other process compiles the same kernel.
 

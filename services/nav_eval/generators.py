@@ -6,9 +6,9 @@ entry-point group `nav_eval.generators`.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from nav_eval.cache import get_cache_folder
 from nav_eval.config.schema import BenchmarkConfig
 from nav_eval.dataset.episode import Episode
+from nav_eval.records.geometry import Vec3
 from nav_eval.registry import Registry
-from nav_eval.scene.model import Light, Material, Scene, Semantics, Texture
+from nav_eval.scene.model import Material, Scene, Semantics, Texture
 
 Say = Callable[[str], None]
 HOUSES = "houses"  #: the generator that `dataset.generate` means
@@ -25,16 +26,34 @@ HOUSES = "houses"  #: the generator that `dataset.generate` means
 log = logging.getLogger(__name__)
 
 
+class LightTone(NamedTuple):
+    """What becomes of a light where it stays as it is otherwise."""
+
+    color: Vec3
+    intensity: float
+
+
 class Relight(Protocol):
     """The light of a scene, whose lamps grow stronger, weaker or another colour."""
 
     places: NDArray[np.int32]  #: by vertex; those of one place have one colour under any lights
 
-    def __call__(self, lights: Sequence[Light]) -> NDArray[np.uint8]:
-        """From the lights of the scene, in their order, to the colour of each place (N × 4).
+    def __call__(self, tones: Sequence[LightTone]) -> NDArray[np.uint8]:
+        """From the tones of the lights of the scene, in their order, to the colour of each place (N × 4).
 
         What comes back is good until the next call.
         """
+
+
+class Finishes(Protocol):
+    """Other finishes for surfaces of one scene."""
+
+    @property
+    def textures(self) -> Sequence[Texture]:
+        """All that may be drawn."""
+
+    def __call__(self, seed: int) -> tuple[NDArray[np.float64], Sequence[Texture | None]]:
+        """Base colour (N × 4) and texture of each surface, one of these very objects."""
 
 
 class WorldGenerator(Protocol):
@@ -48,11 +67,8 @@ class WorldGenerator(Protocol):
     ) -> tuple[Material, tuple[Texture, ...]] | None:
         """Another finish for a wall, floor or ceiling, its texture counted from 0; None for anything else."""
 
-    def prepare_finishes(self, materials: Sequence[Material]) -> Sequence[Texture]:
-        """Make whatever `vary_material` needs for these materials, so that no single draw waits for it.
-
-        Returns the textures that it may answer with; it does so with these very objects.
-        """
+    def prepare_finishes(self, materials: Mapping[int, Material]) -> Finishes:
+        """The same for all these materials, by number: what does not depend on the seed is found once."""
 
     def find_mentioned(self, semantics: Semantics, episode: Episode) -> frozenset[int]:
         """Ids of the objects that the words of an episode mention, or that may be taken for what they mention."""

@@ -15,7 +15,7 @@ from nav_eval.config.schema import BenchmarkConfig
 from nav_eval.dataset.loader import TaskDataset
 from nav_eval.evaluation.aliases import EpisodeAliases
 from nav_eval.evaluation.episodes import EpisodeManager, load_episodes
-from nav_eval.evaluation.executor import BASELINE, make_aliases, open_agent
+from nav_eval.evaluation.executor import is_baseline, make_aliases, open_agent
 from nav_eval.evaluation.report import Report
 from nav_eval.evaluation.run_folder import RunFolder
 from nav_eval.evaluation.runner import (
@@ -65,7 +65,7 @@ class EvaluationOrchestrator:
     @contextmanager
     def _meet_agent(self, agent: str, benchmark: BenchmarkConfig) -> Iterator[AgentClient | None]:
         """The agent, which has said who it is; None where the players open theirs themselves, and at once."""
-        shared = self._count_workers(benchmark) == 1 and not agent.startswith(BASELINE)
+        shared = self._count_workers(benchmark) == 1 and not is_baseline(agent)
         if not shared and is_generated(benchmark):
             yield None
             return

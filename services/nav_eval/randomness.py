@@ -11,8 +11,13 @@ import numpy as np
 
 def derive_seed(seed: int, *keys: str | int) -> int:
     """A 128-bit seed that depends on all of its arguments and on nothing else."""
-    text = "/".join(str(part) for part in (seed, *keys))
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest(), "little")
+    return int.from_bytes(derive_digest(seed, *keys), "little")
+
+
+def derive_digest(seed: int, *keys: str | int) -> bytes:
+    """The same as bytes, the lowest first."""
+    text = "/".join(map(str, (seed, *keys)))
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
 def make_generator(seed: int, *keys: str | int) -> np.random.Generator:

@@ -35,13 +35,13 @@ def create_app(settings: GatewaySettings, *, clock: Clock | None = None) -> Fast
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = settings.threads
         app.state.services = Services.open(settings, clock=clock)
-        runner.check_revision(app.state.services.database)
-        app.state.metrics.watch(app.state.services.database)
-        with end_on_signals(app.state.services.events):
-            try:
+        try:
+            runner.check_revision(app.state.services.database)
+            app.state.metrics.watch(app.state.services.database)
+            with end_on_signals(app.state.services.events):
                 yield
-            finally:
-                await app.state.services.close()
+        finally:
+            await app.state.services.close()
 
     app = FastAPI(
         title="nav-eval",

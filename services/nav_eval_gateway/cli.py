@@ -16,6 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from uvicorn.supervisors import Multiprocess
 
 from nav_eval.child_process import SupervisedProcess, exit_on_signal, make_nav_eval_command
+from nav_eval.garbage import pause_collector
 from nav_eval_gateway.http_protocol import ConnectionGuard, ConnectionLimits, make_server_config
 from nav_eval_gateway.settings import GatewaySettings
 from nav_eval_store.audit import make_system_actor
@@ -89,10 +90,11 @@ def _refuse_strangers(host: str, *, behind_proxy: bool) -> None:
 
 def make_application() -> "FastAPI":
     """What each process serves."""
-    from nav_eval_gateway.app import create_app
+    with pause_collector():
+        from nav_eval_gateway.app import create_app
 
-    sys.setswitchinterval(SWITCH_SECONDS)
-    return create_app(GatewaySettings.from_environment())
+        sys.setswitchinterval(SWITCH_SECONDS)
+        return create_app(GatewaySettings.from_environment())
 
 
 def _prepare_store() -> None:

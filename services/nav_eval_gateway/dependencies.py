@@ -7,9 +7,6 @@ scope of that name; whether they may do it to *this* thing is decided in `permis
 import logging
 import os
 from dataclasses import dataclass, field
-from pathlib import Path
-from shutil import rmtree
-from tempfile import mkdtemp
 from typing import Annotated
 from uuid import UUID
 
@@ -18,6 +15,7 @@ from fastapi.security import HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
 from nav_eval_gateway.board_cache import BoardCache, ComputePool
+from nav_eval_gateway.kept_files import KeptFiles
 from nav_eval_gateway.name_resolver import NameResolver
 from nav_eval_gateway.openid import OpenIdProvider
 from nav_eval_gateway.permissions import ANYBODY, Caller, SignedIn
@@ -55,7 +53,7 @@ class Services:
     uploading: set[UUID] = field(default_factory=set)  #: uploads that a request is writing just now
     boards: BoardCache  #: rendered leaderboards
     computing: ComputePool  #: statistics that take a moment
-    files: Path = field(default_factory=lambda: Path(mkdtemp(prefix="nav-eval-gateway-")))  #: gone when it stops
+    files: KeptFiles = field(default_factory=KeptFiles)  #: gone when it stops
 
     @classmethod
     def open(cls, settings: GatewaySettings, *, clock: Clock | None = None) -> "Services":
@@ -83,7 +81,7 @@ class Services:
         self.boards.close()
         self.publisher.close()
         self.database.dispose()
-        rmtree(self.files, ignore_errors=True)
+        self.files.close()
 
 
 BEARER = HTTPBearer(

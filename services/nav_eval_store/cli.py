@@ -29,8 +29,8 @@ from nav_eval_store.settings import StoreSettings
 from nav_eval_store.submissions.lifecycle import OPEN
 from nav_eval_store.work import recovery, workers
 
-admin = typer.Typer(help="Look after an installation.", no_args_is_help=True)
-competition = typer.Typer(help="Competitions as code.", no_args_is_help=True)
+admin = typer.Typer(help="Look after an installation.", no_args_is_help=True, suggest_commands=False)
+competition = typer.Typer(help="Competitions as code.", no_args_is_help=True, suggest_commands=False)
 
 
 def _make_actor() -> Actor:

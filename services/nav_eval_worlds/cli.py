@@ -64,11 +64,13 @@ def generate_episodes(
     """Generate episodes that need no annotators: instructions, goals and an expert's walk."""
     from nav_eval.cache import open_cache_folder
     from nav_eval.config.schema.generation import check_language
-    from nav_eval.dataset.formats.native import write_episodes
+    from nav_eval.dataset.formats.native import check_ending, write_episodes
     from nav_eval_worlds.episodes import compute_balance
     from nav_eval_worlds.episodes import generate_episodes as generate
     from nav_eval_worlds.generator import list_scenes, load_base_benchmark
 
+    check_ending(out)
+    out.parent.mkdir(parents=True, exist_ok=True)  # now: making the episodes takes minutes
     episodes = generate(
         load_base_benchmark(task, scenes, benchmark=benchmark),
         list_scenes(scenes, split),

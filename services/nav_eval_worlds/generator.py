@@ -5,7 +5,7 @@ second waits and then finds everything there. A file appears under its name only
 """
 
 import fcntl
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -19,24 +19,18 @@ from nav_eval.dataset.episode import Episode
 from nav_eval.dataset.formats.native import write_episodes
 from nav_eval.errors import ConfigError, DatasetError
 from nav_eval.generators import Relight, Say
+from nav_eval.number_stream import draw_units
 from nav_eval.scene.formats import SCENE_SUFFIXES
 from nav_eval.scene.model import Material, Scene, Semantics, Texture
 from nav_eval.scene.semantics import get_semantics_path
 from nav_eval_worlds.episodes import generate_episodes, get_split_pool
+from nav_eval_worlds.finish_table import FinishTable
 from nav_eval_worlds.houses.baked_light import bake_house_light
 from nav_eval_worlds.houses.house_files import get_house_file, read_manifest, write_houses
 from nav_eval_worlds.houses.light_shares import HouseRelighting
 from nav_eval_worlds.instructions.mentions import find_mentioned
-from nav_eval_worlds.materials import (
-    FINISH_DRAWS,
-    FINISH_KINDS,
-    VARIANTS,
-    dress_material,
-    get_finish_kind,
-    make_finish,
-)
-from nav_eval_worlds.randomness import DrawnStream, RandomStream
-from nav_eval_worlds.textures.texture import compute_mean_light, make_texture
+from nav_eval_worlds.materials import FINISH_DRAWS, dress_material, get_finish_kind, make_finish
+from nav_eval_worlds.randomness import DrawnStream
 
 SHELL = ("wall", "floor", "ceiling")
 FINISHES_PER_DRAW = 256  #: materials whose finishes come from one generator
@@ -73,14 +67,12 @@ class HouseGenerator:
         kind = _get_shell_kind(material)
         return dress_material(material.name, make_finish(kind, _draw_finish(seed, number))) if kind else None
 
-    def prepare_finishes(self, materials: Sequence[Material]) -> Sequence[Texture]:
-        kinds = {_get_shell_kind(material) for material in materials}
-        patterns = sorted({pattern for kind in kinds - {""} for pattern in FINISH_KINDS[kind].patterns if pattern})
-        variants = range(0, VARIANTS, 2)  # a random stream draws among those that are seen
-        for pattern in patterns:
-            for variant in variants:
-                compute_mean_light(pattern, variant)
-        return [make_texture(pattern, variant) for pattern in patterns for variant in variants]
+    def prepare_finishes(self, materials: Mapping[int, Material]) -> FinishTable:
+        blocks, rows = np.divmod(np.array(list(materials), dtype=np.int64), FINISHES_PER_DRAW)
+        used, place = np.unique(blocks, return_inverse=True)
+        needed, chosen = used.tolist(), place * FINISHES_PER_DRAW + rows
+        kinds = [_get_shell_kind(material) for material in materials.values()]
+        return FinishTable(kinds, lambda seed: np.concatenate([_draw_block(seed, block) for block in needed])[chosen])
 
     def find_mentioned(self, semantics: Semantics, episode: Episode) -> frozenset[int]:
         return find_mentioned(semantics, episode)
@@ -105,8 +97,13 @@ def _draw_finish(seed: int, number: int) -> DrawnStream:
 
 @lru_cache(maxsize=64)
 def _draw_finishes(seed: int, block: int) -> list[list[float]]:
-    draws: list[list[float]] = RandomStream(seed, "finishes", block).units(FINISHES_PER_DRAW, FINISH_DRAWS).tolist()
+    draws: list[list[float]] = _draw_block(seed, block).tolist()
     return draws
+
+
+def _draw_block(seed: int, block: int) -> NDArray[np.float64]:
+    units = draw_units(seed, "seen", "finishes", block, count=FINISHES_PER_DRAW * FINISH_DRAWS)
+    return units.reshape(FINISHES_PER_DRAW, FINISH_DRAWS)
 
 
 def load_base_benchmark(task: str, scenes: Path, *, benchmark: str | None = None) -> BenchmarkConfig:

@@ -209,26 +209,28 @@ def make_double_sided(mesh: SolidMesh) -> SolidMesh:
 def _make_band(
     low: tuple[float, float], high: tuple[float, float], slopes: tuple[Array, Array], sides: int
 ) -> SolidMesh:
-    circle = _make_circle(sides)
-    rows = []
-    for (radius, y), slope in zip((low, high), slopes, strict=True):
-        ring = np.column_stack([circle[:, 0] * radius, np.full(sides + 1, y), circle[:, 1] * radius])
-        normal = np.column_stack([circle[:, 0] * slope[0], np.full(sides + 1, slope[1]), circle[:, 1] * slope[0]])
-        rows.append((ring, normal))
+    circle, count = _make_circle(sides), sides + 1
+    positions, normals, uvs = np.empty((2 * count, 3)), np.empty((2 * count, 3)), np.empty((2 * count, 2))
     girth = 2 * math.pi * max(low[0], high[0])
     length = math.sqrt((high[0] - low[0]) ** 2 + (high[1] - low[1]) ** 2)
-    u = np.linspace(0, girth, sides + 1)
-    uvs = np.concatenate([np.column_stack([u, np.full(sides + 1, v)]) for v in (length, 0.0)]) / TEXTURE_SPAN
+    u = np.linspace(0, girth, count)
+    for number, ((radius, y), slope, v) in enumerate(zip((low, high), slopes, (length, 0.0), strict=True)):
+        own = slice(number * count, (number + 1) * count)
+        positions[own, ::2], positions[own, 1] = circle * radius, y
+        normals[own, ::2], normals[own, 1] = circle * slope[0], slope[1]
+        uvs[own, 0], uvs[own, 1] = u, v
+    lower, upper = _make_band_triangles(sides)
+    triangles = [part for part, radius in ((lower, low[0]), (upper, high[0])) if radius > 0]
+    return SolidMesh(positions, normals, uvs / TEXTURE_SPAN, np.concatenate(triangles))
+
+
+@lru_cache(maxsize=64)
+def _make_band_triangles(sides: int) -> tuple[Indices, Indices]:
+    """Those with two corners on the lower ring, and those with two on the upper one."""
     step = np.arange(sides)
     lower = np.column_stack([step, step + sides + 1, step + 1])
     upper = np.column_stack([step + 1, step + sides + 1, step + sides + 2])
-    triangles = [part for part, radius in ((lower, low[0]), (upper, high[0])) if radius > 0]
-    return SolidMesh(
-        np.concatenate([rows[0][0], rows[1][0]]),
-        np.concatenate([rows[0][1], rows[1][1]]),
-        uvs,
-        np.concatenate(triangles),
-    )
+    return lower, upper
 
 
 def _compute_outward_normal(low: tuple[float, float], high: tuple[float, float]) -> Array:
@@ -281,8 +283,9 @@ def _make_rotation(degrees: float, *, axis: int) -> tuple[Vec3, Vec3, Vec3]:
 
 def _apply_matrix(matrix: tuple[Vec3, Vec3, Vec3], vectors: Array) -> Array:
     """Plain sums instead of a matrix product, whose rounding depends on the machine."""
-    x, y, z = vectors[:, 0], vectors[:, 1], vectors[:, 2]
-    return np.column_stack([row[0] * x + row[1] * y + row[2] * z for row in matrix])
+    of_x, of_y, of_z = np.array(matrix, np.float64).T
+    turned: Array = vectors[:, :1] * of_x + vectors[:, 1:2] * of_y + vectors[:, 2:] * of_z
+    return turned
 
 
 def _make_box_template() -> tuple[Array, Array, Indices]:

@@ -18,6 +18,8 @@ TOGETHER = (
     "tests/unit/worlds/episodes/",
     "tests/unit/evaluation/export/",
 )
+#: and these, each for itself: a minute long, and otherwise among the last
+LONG = ("tests/unit/simulator/rendering/test_culling_is_exact.py::test_five_hundred_steps_in_real_houses",)
 WIDE_FIXTURES = ('scope="module"', 'scope="session"')
 DATABASES = ("sqlite", "postgresql")
 
@@ -53,8 +55,9 @@ def name_group(nodeid: str, *, root: Path) -> str:
 
 
 def get_turn(nodeid: str) -> int:
-    """The place of a test's folder among those that begin."""
-    return next((turn for turn, folder in enumerate(TOGETHER) if nodeid.startswith(folder)), len(TOGETHER))
+    """The place of a test's folder among those that begin, then long ones, then the others."""
+    beginning = (*TOGETHER, *LONG)
+    return next((turn for turn, name in enumerate(beginning) if nodeid.startswith(name)), len(beginning))
 
 
 @cache

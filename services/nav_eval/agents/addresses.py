@@ -20,6 +20,7 @@ from urllib.parse import parse_qs, urlsplit
 from nav_eval.agents.client import AgentClient, ClientSettings
 from nav_eval.errors import NavEvalError
 from nav_eval.registry import Registry
+from nav_eval.suggestions import suggest_close_match
 
 DEFAULT_PORT = 8085
 
@@ -51,9 +52,12 @@ def connect(address: str, settings: ClientSettings | None = None) -> AgentClient
     if _CLASS.fullmatch(address):
         return SCHEMES.get("module")(address, settings)
     if "://" in address.split()[0]:
+        meant = suggest_close_match(address.partition(":")[0], SCHEMES)
         raise AddressError(
-            f"{address!r} begins with no protocol that we speak; we speak {', '.join(SCHEMES)} and commands."
+            f"{address!r} begins with no protocol that we speak.{meant} We speak {', '.join(SCHEMES)} and commands."
         )
+    if address.endswith(".py") and Path(address).is_file():
+        raise AddressError(f"{address!r} is a file: give 'python {address}', which serves, or {address}:CLASS.")
     return SCHEMES.get("command")(address, settings)
 
 

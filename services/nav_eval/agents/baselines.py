@@ -178,7 +178,7 @@ class ForwardAgent(BaselineAgent):
 
 @register_baseline("stop")
 def make_stop(context: BaselineContext) -> BaselineAgent:
-    return _make_blind(StopAgent(), context)
+    return _make_walker(StopAgent(), context)
 
 
 @register_baseline("random")
@@ -188,12 +188,18 @@ def make_random(context: BaselineContext, *, distribution: str | None = None, se
 
         return _make_blind(RandomAnswerAgent(seed=seed), context)
     default = "lh_vln" if context.benchmark.task.type == "lh_vln" else "vln_ce"
-    return _make_blind(RandomAgent(distribution=distribution or default, seed=seed), context)
+    return _make_walker(RandomAgent(distribution=distribution or default, seed=seed), context)
 
 
 @register_baseline("forward")
 def make_forward(context: BaselineContext, *, steps: int = FORWARD_STEPS, seed: int = 0) -> BaselineAgent:
-    return _make_blind(ForwardAgent(steps=steps, seed=seed), context)
+    return _make_walker(ForwardAgent(steps=steps, seed=seed), context)
+
+
+def _make_walker(agent: BaselineAgent, context: BaselineContext) -> BaselineAgent:
+    if all(action.name != "stop" for action in context.benchmark.task.actions):
+        raise ConfigError(f"baseline:{agent.name} walks and stops, and here nobody walks: bring an agent that answers.")
+    return _make_blind(agent, context)
 
 
 def _make_blind(agent: BaselineAgent, context: BaselineContext) -> BaselineAgent:

@@ -15,13 +15,11 @@ it pulls the plug. It is one sleeping thread per client, which wakes only for a 
 so a step with the usual 30 s costs it nothing.
 """
 
-import itertools
 import threading
 import time
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -81,52 +79,56 @@ def retry(operation: Callable[[], T], *, on: type[Exception], settings: ClientSe
 
 
 class Deadline:
-    """Whether the time was up before the call came back."""
+    """When a block must be left, and whether it was late. No generator, because every step passes here."""
 
-    expired = False
+    def __init__(self, watchdog: "Watchdog", when: float, pull_the_plug: Callable[[], object]) -> None:
+        self.when = when
+        self.expired = False
+        self._pull_the_plug = pull_the_plug
+        self._watchdog = watchdog
+
+    def expire(self) -> None:
+        self.expired = True
+        self._pull_the_plug()
+
+    def __enter__(self) -> Self:
+        self._watchdog.arm(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._watchdog.disarm(self)
 
 
 class Watchdog:
     """Calls back what is not done in time."""
 
     def __init__(self) -> None:
-        self._armed: dict[int, tuple[float, Callable[[], None]]] = {}
-        self._tokens = itertools.count()
+        self._armed: set[Deadline] = set()
         self._changed = threading.Condition()
         self._wakes_at = float("inf")
         self._closed = False
         self._thread: threading.Thread | None = None
 
-    @contextmanager
-    def watch(self, seconds: float, pull_the_plug: Callable[[], object]) -> Iterator[Deadline]:
+    def watch(self, seconds: float, pull_the_plug: Callable[[], object]) -> Deadline:
         """Call `pull_the_plug` from another thread if the block takes longer than `seconds`."""
-        deadline = Deadline()
-
-        def expire() -> None:
-            deadline.expired = True
-            pull_the_plug()
-
-        token = self._arm(time.monotonic() + seconds, expire)
-        try:
-            yield deadline
-        finally:
-            self._armed.pop(token, None)
+        return Deadline(self, time.monotonic() + seconds, pull_the_plug)
 
     def close(self) -> None:
         with self._changed:
             self._closed = True
             self._changed.notify()
 
-    def _arm(self, when: float, expire: Callable[[], None]) -> int:
-        token = next(self._tokens)
+    def arm(self, deadline: Deadline) -> None:
         with self._changed:
-            self._armed[token] = (when, expire)
+            self._armed.add(deadline)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="nav-eval-watchdog", daemon=True)
                 self._thread.start()
-            elif when < self._wakes_at:
+            elif deadline.when < self._wakes_at:
                 self._changed.notify()
-        return token
+
+    def disarm(self, deadline: Deadline) -> None:
+        self._armed.discard(deadline)
 
     def _run(self) -> None:
         while True:
@@ -134,16 +136,16 @@ class Watchdog:
                 if self._closed:
                     return
                 now = time.monotonic()
-                armed = list(self._armed.items())  # a copy in one step: disarming does not take the lock
-                due = [token for token, (when, _) in armed if when <= now]
+                armed = list(self._armed)  # a copy in one step: disarming does not take the lock
+                due = [deadline for deadline in armed if deadline.when <= now]
                 if not due:
-                    self._wakes_at = min((when for _, (when, _) in armed), default=float("inf"))
+                    self._wakes_at = min((deadline.when for deadline in armed), default=float("inf"))
                     self._changed.wait(None if self._wakes_at == float("inf") else self._wakes_at - now)
                     continue
-            for token in due:
-                entry = self._armed.pop(token, None)
-                if entry is not None:
-                    entry[1]()
+            for deadline in due:
+                if deadline in self._armed:
+                    self._armed.discard(deadline)
+                    deadline.expire()
 
 
 FAREWELL = 1.0  #: seconds in which an agent that failed is told so
@@ -159,7 +161,7 @@ class AgentHealth(StrEnum):
 
 
 class EpisodeSession(ABC):
-    """One episode of one agent."""
+    """One episode of one agent. One that failed once fails for good, with the same failure."""
 
     def __init__(self, *, task: TaskInterface, description: AgentDescription, settings: ClientSettings) -> None:
         self.session_id = uuid.uuid4().hex
@@ -185,17 +187,24 @@ class EpisodeSession(ABC):
             raise self._failure
         self._sequence += 1
         self._sent_at = time.monotonic()
-        with self._remember_failure():
+        try:
             self._transmit(observation)
+        except AgentFailure as failure:
+            self._failure = failure
+            raise
 
     def receive(self) -> list[Action]:
         """The answer to what was sent last."""
         if self._failure is not None:
             raise self._failure
-        with self._remember_failure(), blame_reply(f"it answered observation {self._sequence}"):
-            actions = self._collect(self._seconds_left())
-            most = min(self._description.max_actions, self._settings.max_actions)
-            checked = check_actions(actions, task=self._task, most=most)
+        try:
+            with blame_reply(f"it answered observation {self._sequence}"):
+                actions = self._collect(self._seconds_left())
+                most = min(self._description.max_actions, self._settings.max_actions)
+                checked = check_actions(actions, task=self._task, most=most)
+        except AgentFailure as failure:
+            self._failure = failure
+            raise
         self._spent += time.monotonic() - self._sent_at
         return checked
 
@@ -237,15 +246,6 @@ class EpisodeSession(ABC):
                 f"The episode took longer than {self._settings.episode_timeout:g} s of the agent's time."
             )
         return AgentTimeout(f"No reply to observation {self._sequence} within {self._settings.action_timeout:g} s.")
-
-    @contextmanager
-    def _remember_failure(self) -> Iterator[None]:
-        """A session that failed once fails for good, with the same failure."""
-        try:
-            yield
-        except AgentFailure as failure:
-            self._failure = failure
-            raise
 
 
 class AgentClient(ABC):

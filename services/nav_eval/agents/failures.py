@@ -108,23 +108,31 @@ FAILURES: dict[Cause, type[EpisodeFailure]] = {
 }
 
 
-@contextmanager
-def blame_reply(doing: str) -> Iterator[None]:
+def blame_reply(doing: str) -> "_Blame":
     """Whatever goes wrong while a reply is decoded, checked or judged is the agent's: it chose every bit of it.
 
     Only what names itself a failure of ours stays one; no reply can raise that. The rest goes to our log, because it is
     also a check that we lack.
     """
-    try:
-        yield
-    except EpisodeFailure:
-        raise
-    except NavEvalError as refusal:
-        raise ProtocolError(str(refusal)) from refusal
-    except Exception as error:  # the edge of what an agent may do to us
-        log.warning("A reply could not be taken while %s", doing, exc_info=error)
+    return _Blame(doing)
+
+
+class _Blame:
+    """No generator, because every step passes here twice."""
+
+    def __init__(self, doing: str) -> None:
+        self._doing = doing
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None or isinstance(error, EpisodeFailure) or not isinstance(error, Exception):
+            return
+        if isinstance(error, NavEvalError):
+            raise ProtocolError(str(error)) from error
+        log.warning("A reply could not be taken while %s", self._doing, exc_info=error)  # the edge of what it may do
         raise ProtocolError(
-            f"The reply could not be taken while {doing} ({type(error).__name__}); check its numbers and texts."
+            f"The reply could not be taken while {self._doing} ({type(error).__name__}); check its numbers and texts."
         ) from error
 
 

@@ -4,6 +4,7 @@ import stat
 import threading
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from nav_eval.agents.grpc_sessions import (
     parse_message,
     to_failure,
 )
+from nav_eval.agents.grpc_streams import open_stream
 from nav_eval.agents.messages import AgentDescription, TaskInterface
 from nav_eval.agents.proto_messages import decode_description, encode_describe_request
 from nav_eval.agents.shared_memory import RingPool
@@ -182,9 +184,7 @@ class _Stub:
         self.reset = unary(f"{SERVICE}/Reset")
         self.act = unary(f"{SERVICE}/Act")
         self.end = unary(f"{SERVICE}/End")
-        self.episode: Any = channel.stream_stream(
-            f"{SERVICE}/Episode", request_serializer=_serialize, response_deserializer=_keep_bytes
-        )
+        self.episode = partial(open_stream, channel, f"{SERVICE}/Episode")
 
 
 def _keep_bytes(data: bytes) -> bytes:

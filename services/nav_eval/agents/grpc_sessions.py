@@ -5,8 +5,7 @@ grpc.aio, and a read that blocks in its own thread is what an evaluator wants an
 what a gRPC status means for an episode.
 """
 
-import queue
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Protocol, TypeAlias, TypeVar
 
@@ -23,6 +22,7 @@ from nav_eval.agents.failures import (
     ConnectionLost,
     ProtocolError,
 )
+from nav_eval.agents.grpc_streams import Stream
 from nav_eval.agents.messages import Action, AgentDescription, Array, EpisodeEnd, Observation, TaskInterface, shorten
 from nav_eval.agents.proto_messages import decode_actions, encode_end_request, encode_reset_request, fill_observation
 from nav_eval.agents.shared_memory import Ring, RingPool, Slot
@@ -92,7 +92,7 @@ class Stub(Protocol):
     """The methods of the service, as bytes: replies are parsed by us, where a failure gets its name."""
 
     describe: "grpc.UnaryUnaryMultiCallable[pb.DescribeRequest, bytes]"
-    episode: "grpc.StreamStreamMultiCallable[pb.EpisodeRequest, bytes]"
+    episode: Callable[[], Stream]
     reset: "grpc.UnaryUnaryMultiCallable[pb.ResetRequest, bytes]"
     act: "grpc.UnaryUnaryMultiCallable[pb.ActRequest, bytes]"
     end: "grpc.UnaryUnaryMultiCallable[pb.EndRequest, bytes]"
@@ -183,12 +183,11 @@ class StreamSession(GrpcSession):
         super().__init__(**common)
         self._watchdog = watchdog
         self._is_closed = False  #: nothing can be said on the stream any more
-        self._requests: queue.SimpleQueue[pb.EpisodeRequest | None] = queue.SimpleQueue()
-        self._call: Any = self._stub.episode(self._written())
+        self._stream = self._stub.episode()
 
     def reset(self, episode: PublicEpisode) -> None:
         try:
-            self._requests.put(pb.EpisodeRequest(reset=self._reset_request(episode)))
+            self._say(pb.EpisodeRequest(reset=self._reset_request(episode)))
             reply = self._read("reset", self._settings.reset_timeout, doing="answering Reset").reset
         except ConnectionLost:  # it is tried again
             self._hang_up()
@@ -203,10 +202,10 @@ class StreamSession(GrpcSession):
 
     def end(self, outcome: EpisodeEnd) -> None:
         request = encode_end_request(outcome, session_id=self.session_id)
-        if self._is_closed:  # by the agent, by a limit, or because the time was up
+        if self._is_closed or self._stream.is_open:  # by the agent, by a limit, the time was up; or nobody waited
             self._tell_end(request)
         else:
-            self._requests.put(pb.EpisodeRequest(end=request))
+            self._say(pb.EpisodeRequest(end=request))
             self._await_end()
         self._hang_up()
 
@@ -224,7 +223,10 @@ class StreamSession(GrpcSession):
     def _transmit(self, observation: Observation) -> None:
         request = pb.EpisodeRequest()
         self._fill(request.act, observation)
-        self._requests.put(request)
+        self._say(request)
+
+    def _say(self, request: pb.EpisodeRequest) -> None:
+        self._stream.ask(request.SerializeToString())
 
     def _collect(self, seconds: float) -> Sequence[Action]:
         try:
@@ -233,12 +235,9 @@ class StreamSession(GrpcSession):
             raise self._too_slow() from None
 
     def _read(self, kind: str, seconds: float, *, doing: str) -> pb.EpisodeReply:
-        with self._watchdog.watch(seconds, self._call.cancel) as deadline:
+        with self._watchdog.watch(seconds, self._stream.cancel) as deadline:
             try:
-                data = next(self._call)
-            except StopIteration:
-                self._is_closed = True
-                raise ProtocolError(f"The agent closed the stream instead of {doing}.") from None
+                data = self._stream.hear()
             except grpc.RpcError as error:
                 self._is_closed = True
                 if deadline.expired:
@@ -246,19 +245,17 @@ class StreamSession(GrpcSession):
                 if kind == "reset" and error.code() is grpc.StatusCode.UNIMPLEMENTED:
                     raise StreamUnsupported from None
                 raise self._explain(error, doing=doing) from None
+        if data is None:
+            self._is_closed = True
+            raise ProtocolError(f"The agent closed the stream instead of {doing}.")
         check_episode_reply(data, most=self._settings.max_actions)
         reply = parse_message(pb.EpisodeReply, data)
         if reply.WhichOneof("reply") != kind:
             raise ProtocolError(f"The agent sent {reply.WhichOneof('reply') or 'nothing'!r} instead of {doing}.")
         return reply
 
-    def _written(self) -> Iterator[pb.EpisodeRequest]:
-        while (request := self._requests.get()) is not None:
-            yield request
-
     def _hang_up(self) -> None:
-        self._requests.put(None)
-        self._call.cancel()
+        self._stream.close()
         self._let_go()
 
 

@@ -9,6 +9,7 @@ agent that hangs is given up with its thread, and the episode ends by the clock 
 import importlib
 import importlib.util
 import inspect
+import os
 import queue
 import sys
 import threading
@@ -298,10 +299,18 @@ class NoSuchAgent(NavEvalError):
     """The agent cannot be loaded; the message names the module and the class."""
 
 
+#: Set while a file is imported for the class in it: the SDK's `serve` at its end, which never ends, then does nothing.
+LOADING_VARIABLE = "NAV_EVAL_LOADING"
+
+
 def load_agent_factory(name: str) -> Callable[[], Any]:
     """What makes the agent called `package.module:Class` or `path/agent.py:Class`."""
     source, _, attribute = name.rpartition(":")
-    module = _import_file(Path(source)) if source.endswith(".py") else _import_module(source)
+    os.environ[LOADING_VARIABLE] = source
+    try:
+        module = _import_file(Path(source)) if source.endswith(".py") else _import_module(source)
+    finally:
+        del os.environ[LOADING_VARIABLE]
     try:
         found = getattr(module, attribute)
     except AttributeError:

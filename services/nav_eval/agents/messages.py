@@ -164,6 +164,12 @@ def shorten(text: str, *, limit: int = MAX_TEXT) -> str:
     return limit_text(text, limit=limit, also="")
 
 
+def quote_last_words(log: bytes) -> str:
+    """The last lines of a log in one; the marks that Python sets under a line point at nothing there."""
+    lines = [line.strip() for line in log.decode(errors="replace").splitlines() if line.strip(" ~^")]
+    return shorten(" | ".join(lines[-5:]), limit=1000)
+
+
 Array: TypeAlias = NDArray[Any]
 
 ANSWER = "answer"  #: the action of tasks that are answered: it carries poses or words

@@ -13,7 +13,7 @@ from typing import IO
 from nav_eval.agents.client import ClientSettings
 from nav_eval.agents.failures import AgentCrash, AgentFailure, AgentNotStarted
 from nav_eval.agents.grpc_client import GrpcAgentClient
-from nav_eval.agents.messages import shorten
+from nav_eval.agents.messages import quote_last_words
 from nav_eval.child_process import ChildProcess, describe_exit
 
 KEPT_OUTPUT = 16_384  #: bytes of the agent's log that a failure may quote from
@@ -31,7 +31,7 @@ class AgentProcess:
         except OSError as error:
             raise AgentNotStarted(
                 f"Cannot start {command[0]!r}: {error.strerror}. An agent is an address (grpc://host:port, http://…), "
-                "file.py:Class, or a command that this machine has."
+                "baseline:NAME, file.py:Class, or a command that this machine has."
             ) from None
         self._reader = threading.Thread(target=self._read, name="nav-eval-agent-log", daemon=True)
         self._reader.start()
@@ -56,8 +56,7 @@ class AgentProcess:
         return self._process.poll() is None
 
     def read_tail(self) -> str:
-        lines = bytes(self._tail).decode(errors="replace").strip().splitlines()
-        return shorten(" | ".join(lines[-5:]), limit=1000)
+        return quote_last_words(bytes(self._tail))
 
     def stop(self) -> None:
         """End it and everything that it started."""

@@ -72,7 +72,6 @@ class Ring:
         if self._file is None:
             fcntl.fcntl(self._fd, fcntl.F_ADD_SEALS, _SEALS)
         self.slots = [Slot(memory, _lay_out(large, HEADER + n * slot_size), large) for n in range(slots)]
-        self._next = 0
 
     @property
     def path(self) -> str:
@@ -80,14 +79,11 @@ class Ring:
         return f"/proc/{os.getpid()}/fd/{self._fd}" if self._file is None else str(self._file)
 
     def take(self, sequence: int) -> Slot | None:
-        """A free slot for the request; None if every one is still in use."""
-        for turn in range(len(self.slots)):
-            slot = self.slots[(self._next + turn) % len(self.slots)]
-            if not slot.taken_by:
-                self._next = (self._next + turn + 1) % len(self.slots)
-                slot.taken_by = sequence
-                return slot
-        return None
+        """The first free slot for the request, which is likelier in the processor's cache; None if all are in use."""
+        slot = next((slot for slot in self.slots if not slot.taken_by), None)
+        if slot is not None:
+            slot.taken_by = sequence
+        return slot
 
     def release(self, held: Collection[int] = ()) -> None:
         """Everything may be overwritten but what is still held."""

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 DEFAULT_STEPS = 200
 
-bench_app = typer.Typer(no_args_is_help=True, help="Measure how fast things are on this machine.")
+bench_app = typer.Typer(
+    no_args_is_help=True, suggest_commands=False, help="Measure how fast things are on this machine."
+)
 
 
 @bench_app.callback()

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from nav_eval.config.loader import ResolvedConfig
     from nav_eval.config.schema import ConfigModel
 
-app = typer.Typer(help="Look at configurations, check them, begin new ones.", no_args_is_help=True)
+app = typer.Typer(
+    help="Look at configurations, check them, begin new ones.", no_args_is_help=True, suggest_commands=False
+)
 
 
 WARNED = 3  #: the exit code of --strict when something was understood that may not have been meant

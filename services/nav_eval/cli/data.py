@@ -11,7 +11,7 @@ from nav_eval.cli.episodes import to_printable
 if TYPE_CHECKING:
     from nav_eval.evaluation.scene_check import CheckedDataset
 
-app = typer.Typer(no_args_is_help=True, help="Check datasets that you bring.")
+app = typer.Typer(no_args_is_help=True, suggest_commands=False, help="Check datasets that you bring.")
 
 _COLOURS = {"missing": "red", "corrupt": "red", "note": "yellow"}
 _MOST_SHOWN = 20

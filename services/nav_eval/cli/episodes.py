@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from nav_eval.dataset.episode import Episode
     from nav_eval.dataset.loader import DatasetRequest
 
-app = typer.Typer(help="Generate episodes, look into episode files.", no_args_is_help=True)
+app = typer.Typer(help="Generate episodes, look into episode files.", no_args_is_help=True, suggest_commands=False)
 
 File = Annotated[Path, typer.Argument(help="An episode file, or the folder that holds its splits.")]
 Format = Annotated[str, typer.Option(help="nav_eval, r2r, rxr, objectnav, imagenav, pointnav, lhvln or sqa3d.")]

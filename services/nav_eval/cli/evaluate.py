@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from nav_eval.cache import open_cache_folder
+from nav_eval.errors import ConfigError
 
 EVERYTHING_FAILED = 3  #: the exit code when no episode was completed
 SHOWN_METRICS = 3
@@ -14,11 +15,14 @@ SHOWN_METRICS = 3
 
 def evaluate(
     benchmark: Annotated[str, typer.Argument(help="Name or file of a benchmark.")],
-    agent: Annotated[
-        str,
-        typer.Option(help="grpc://host:port, unix:/path, http://…, ws://…, baseline:NAME, module:Class, or a command."),
-    ],
     overrides: Annotated[list[str] | None, typer.Argument(help="key=value …", metavar="[KEY=VALUE]...")] = None,
+    agent: Annotated[
+        str | None,
+        typer.Option(
+            help="grpc://host:port, unix:/path, http://…, ws://…, baseline:NAME, module:Class, or a command; "
+            "agent_service.endpoint of BENCHMARK if not given."
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run; an unfinished run in it is resumed.")] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes, each with its own simulator.")] = None,
     episodes: Annotated[int | None, typer.Option(min=1, help="Only so many episodes.")] = None,
@@ -32,12 +36,17 @@ def evaluate(
 
     chosen = [*(overrides or []), *([f"dataset.episodes={episodes}"] if episodes else [])]
     config = load_benchmark(benchmark, overrides=chosen)
+    address = agent
+    if address is None and config.agent_service is not None:
+        address = config.agent_service.address
+    if address is None:
+        raise ConfigError("Which agent? Give --agent baseline:random, --agent grpc://host:port or --agent 'python …'.")
     folder = out or Path(config.output.log_dir)
     orchestrator = EvaluationOrchestrator(cache=open_cache_folder(), workers=workers)
     with ProgressBar("episodes") as progress:
         try:
             report = orchestrator.run_benchmark(
-                config, agent=agent, out=folder, callbacks=progress.callbacks, say=progress.say
+                config, agent=address, out=folder, callbacks=progress.callbacks, say=progress.say
             )
         except KeyboardInterrupt:
             typer.echo(f"\nInterrupted. Finished episodes are in {folder}; the same command goes on.", err=True)
@@ -58,13 +67,16 @@ class ProgressBar:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+        console = Console(stderr=True)
         self._bar = Progress(
             TextColumn(f"[bold]{self._title}"),
             BarColumn(),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
             TextColumn("{task.fields[scores]}"),
-            console=Console(stderr=True),
+            console=console,
+            auto_refresh=console.is_terminal,
+            refresh_per_second=1,  # each takes milliseconds from the thread that draws
         )
         self._task = self._bar.add_task(self._title, total=None, scores="")
         self._bar.start()

@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 import nav_eval
 from nav_eval.cli.command_list import OWN, TITLE, find_plugins, format_help
 from nav_eval.errors import NavEvalError
+from nav_eval.garbage import pause_collector
 
 
 class LazyCommands(MutableMapping[str, Any]):
@@ -74,7 +75,8 @@ def _load_command(name: str, reference: str) -> Any:  # noqa: ANN401
 def _import_reference(name: str, reference: str) -> Any:  # noqa: ANN401
     module, _, attribute = reference.partition(":")
     try:
-        return getattr(import_module(module), attribute)
+        with pause_collector():
+            return getattr(import_module(module), attribute)
     except ModuleNotFoundError as error:
         raise NavEvalError(
             f"`nav-eval {name}` needs {error.name}, which is not installed: "
@@ -88,6 +90,7 @@ app = typer.Typer(
     help=TITLE,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    suggest_commands=False,  # click does, and Typer would say it a second time
     add_completion=False,
 )
 

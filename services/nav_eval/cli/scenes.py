@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 FileUp = Annotated[str, typer.Option("--up", help="Which way is up in the file: auto, x, y, z, -y, … or x,y,z.")]
 FileScale = Annotated[float | None, typer.Option("--scale", help="Metres per unit of the file.")]
 
-app = typer.Typer(no_args_is_help=True, help="Look into scene files.")
+app = typer.Typer(no_args_is_help=True, suggest_commands=False, help="Look into scene files.")
 
 
 @app.command()

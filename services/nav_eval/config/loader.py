@@ -294,6 +294,26 @@ def _find_doubts(config: ConfigModel) -> list[str]:
     """What is allowed but deserves a second look."""
     if not isinstance(config, BenchmarkConfig):
         return []
+    return [*_find_unseeded_draws(config), *_find_unread_limits(config)]
+
+
+def _find_unread_limits(config: BenchmarkConfig) -> Iterator[str]:
+    """How long an agent may take decides scores, so it is a rule; whoever calls the agent has no say in it."""
+    rules, service = config.evaluation, config.agent_service
+    if service is None:
+        return
+    for name, here, rule, there in (
+        ("timeout", service.timeout, "step_timeout", rules.step_timeout),
+        ("retries", service.retries, "retries", rules.retries),
+    ):
+        if name in service.model_fields_set and here != there:
+            yield (
+                f"agent_service.{name} = {here:g} is not read: evaluation.{rule} = {there:g} counts. "
+                f"Set evaluation.{rule} and remove agent_service.{name}."
+            )
+
+
+def _find_unseeded_draws(config: BenchmarkConfig) -> list[str]:
     randomization = config.scenario_config.domain_randomization
     if randomization.varies and randomization.seed is None:
         return [

@@ -19,13 +19,21 @@ MAX_BYTES = 1_000_000
 MAX_DEPTH = 32
 MAX_VALUES = 50_000  #: after expanding aliases
 
-_TAG = "tag:yaml.org,2002:"
+TAG = "tag:yaml.org,2002:"
 _INT = re.compile(r"[-+]?(0|[1-9][0-9]*)\Z")
 _FLOAT = re.compile(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\Z|[-+]?[0-9]+[eE][-+]?[0-9]+\Z")
 _NOT_A_NUMBER = re.compile(r"[-+]?\.(inf|Inf|INF)\Z|\.(nan|NaN|NAN)\Z")
 _BOOL = re.compile(r"(yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)\Z")
 _NULL = re.compile(r"(~|null|Null|NULL|)\Z")
 _TRUE = frozenset({"yes", "true", "on"})
+SCALARS = (
+    ("null", _NULL),
+    ("bool", _BOOL),
+    ("int", _INT),
+    ("float", _FLOAT),
+    ("float", _NOT_A_NUMBER),
+)
+"""Type, and what is read as one where no quotes stand around it."""
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
@@ -34,8 +42,8 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
     yaml_implicit_resolvers: dict[str | None, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012
 
 
-for _name, _pattern in (("null", _NULL), ("bool", _BOOL), ("int", _INT), ("float", _FLOAT), ("float", _NOT_A_NUMBER)):
-    _Loader.add_implicit_resolver(_TAG + _name, _pattern, None)
+for _name, _pattern in SCALARS:
+    _Loader.add_implicit_resolver(TAG + _name, _pattern, None)
 
 
 def read_yaml(path: Path) -> ConfigLayer:
@@ -139,9 +147,9 @@ class _Builder:
         if len(path) > MAX_DEPTH:
             raise self._refusal(node, f"nested more than {MAX_DEPTH} levels deep")
         self.origins.setdefault(path, self._origin(node))
-        if isinstance(node, yaml.MappingNode) and node.tag == _TAG + "map":
+        if isinstance(node, yaml.MappingNode) and node.tag == TAG + "map":
             return self._build_mapping(node, path)
-        if isinstance(node, yaml.SequenceNode) and node.tag == _TAG + "seq":
+        if isinstance(node, yaml.SequenceNode) and node.tag == TAG + "seq":
             return [self.build(item, (*path, index)) for index, item in enumerate(node.value)]
         if isinstance(node, yaml.ScalarNode):
             return self._build_scalar(node, path)
@@ -164,13 +172,13 @@ class _Builder:
             raise self._refusal(node, "merge keys (<<) are not supported; use `extends`")
         if not isinstance(node, yaml.ScalarNode):
             raise self._refusal(node, "a key must be a word, not a list or a mapping")
-        if node.tag == _TAG + "null":
+        if node.tag == TAG + "null":
             raise self._refusal(node, f"an empty key{' in ' + format_key_path(path) if path else ''}")
         return str(node.value)
 
     def _build_scalar(self, node: yaml.ScalarNode, path: KeyPath) -> Any:  # noqa: ANN401
         text = str(node.value)
-        match node.tag.removeprefix(_TAG):
+        match node.tag.removeprefix(TAG):
             case "str":
                 return self._build_string(node, text, path)
             case "null":

@@ -25,12 +25,21 @@ from nav_eval.config.schema import (
     OutputConfig,
 )
 from nav_eval.config.schema.benchmark import DEFAULT_FORMATS
+from nav_eval.config.yaml_reader import SCALARS, TAG
 from nav_eval.config_model import read_field_docs
 from nav_eval.errors import ConfigError
 
 Comment = Callable[[KeyPath], str | None]
 _COMMENT_COLUMN = 58
 NEWLINE = "\n"
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes texts that look like something else to PyYAML, and those that do so to our reader alone: `1E3`."""
+
+
+for _name, _pattern in SCALARS:
+    _Dumper.add_implicit_resolver(TAG + _name, _pattern, None)
 
 
 def to_yaml(tree: dict[str, Any], *, comment: Comment | None = None) -> str:
@@ -83,7 +92,9 @@ def _is_short(value: dict[str, Any] | list[Any]) -> bool:
 
 
 def _render_flow(value: object) -> str:
-    text = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=10_000, sort_keys=False)
+    text: str = yaml.dump(
+        value, Dumper=_Dumper, default_flow_style=True, allow_unicode=True, width=10_000, sort_keys=False
+    )
     return text.removesuffix("\n").removesuffix("\n...")
 
 

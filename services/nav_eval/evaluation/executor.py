@@ -11,8 +11,7 @@ because it is drawn before the agent is asked to begin.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -71,7 +70,7 @@ class EpisodeExecutor:
         """The result of one episode, whatever happens in it."""
         clock = _Clock()
         try:
-            with clock.measure("simulator"):
+            with clock.simulator:
                 sensors = self._client.task.sensors
                 play = EpisodePlay(episode, task=self._task, simulator=self._simulator, sensors=sensors)
         except NavEvalError as error:
@@ -81,7 +80,7 @@ class EpisodeExecutor:
     def _play(self, play: EpisodePlay, clock: "_Clock") -> NavEvalError | None:
         """Play until the task says that it is over; returns what went wrong, if anything."""
         try:
-            with clock.measure("agent"):
+            with clock.agent:
                 public = self._hide(play.episode.public)
                 session = self._client.open_episode(public, task=self._get_task(play.episode))
         except EpisodeFailure as refused:
@@ -113,7 +112,7 @@ class _Dialogue:
         """Ask and obey until the episode is over; returns what went wrong, if anything."""
         try:
             while not self._play.is_over:
-                with self._clock.measure("agent"):
+                with self._clock.agent:
                     actions = self._session.act(self._observation)
                 self._perform(actions)
         except NavEvalError as error:
@@ -136,7 +135,7 @@ class _Dialogue:
             self._play.apply(action, seconds=self._clock.lap())
 
     def _look(self, between: tuple[Observation, ...] = ()) -> Observation:
-        with self._clock.measure("simulator"):
+        with self._clock.simulator:
             self._play.observe(out=self._choose_buffers())
         return _make_observation(self._play, between)
 
@@ -159,20 +158,26 @@ def _make_observation(play: EpisodePlay, between: tuple[Observation, ...] = ()) 
     return Observation(step=play.progress.steps, sensors=arrays, texts=texts, between=between)
 
 
+class _Stopwatch:
+    """The seconds of what is done `with` it."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._began = 0.0
+
+    def __enter__(self) -> None:
+        self._began = time.monotonic()
+
+    def __exit__(self, *_: object) -> None:
+        self.seconds += time.monotonic() - self._began
+
+
 class _Clock:
     """Where the seconds of an episode went."""
 
     def __init__(self) -> None:
         self._began = self._last = time.monotonic()
-        self._by_use: dict[str, float] = {}
-
-    @contextmanager
-    def measure(self, use: str) -> Iterator[None]:
-        began = time.monotonic()
-        try:
-            yield
-        finally:
-            self._by_use[use] = self._by_use.get(use, 0.0) + time.monotonic() - began
+        self.simulator, self.agent = _Stopwatch(), _Stopwatch()
 
     def lap(self) -> float:
         """Seconds since the last lap."""
@@ -180,7 +185,11 @@ class _Clock:
         return self._last - before
 
     def to_timing(self) -> dict[str, float]:
-        return {**self._by_use, "total": time.monotonic() - self._began}
+        return {
+            "simulator": self.simulator.seconds,
+            "agent": self.agent.seconds,
+            "total": time.monotonic() - self._began,
+        }
 
 
 def _get_status(cause: Cause | None) -> EpisodeStatus:
@@ -256,7 +265,9 @@ def make_client_settings(benchmark: BenchmarkConfig) -> ClientSettings:
     )
 
 
-BASELINE = "baseline:"
+def is_baseline(address: str) -> bool:
+    """Whether an agent's address is `baseline:NAME`, one of ours."""
+    return address.casefold().startswith("baseline:")
 
 
 def make_aliases(client: AgentClient, seed: str | None) -> EpisodeAliases | None:
@@ -269,10 +280,10 @@ def open_agent(
 ) -> AgentClient:
     """The client of the agent at `address`; `baseline:NAME` is one of ours, in this process."""
     settings = settings or make_client_settings(benchmark)
-    if not address.startswith(BASELINE):
+    if not is_baseline(address):
         return connect(address, settings)
     by_id = {episode.episode_id: episode for episode in episodes}
     context = BaselineContext(benchmark=benchmark, episodes=by_id)
-    text = address.removeprefix(BASELINE)
+    _, _, text = address.partition(":")
     make_baseline(text, context)  # a wrong name or option is refused here, not in the first episode
     return LocalAgentClient(lambda: make_baseline(text, context), settings)

@@ -6,8 +6,9 @@ gets it drawn there in the first place.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from nav_eval.dataset.episode import GoalImage
 from nav_eval.records.geometry import Pose, Quaternion, Vec3, make_rotation, multiply_rotations, rotate_vector
 from nav_eval.sensors import CameraSensor, CameraSettings, Channel, LensConfig, Sensor
 from nav_eval.simulator.base import ObservationBuffers
-from nav_eval.simulator.rendering import Camera, Frame, Renderer
+from nav_eval.simulator.rendering import Camera, Frame, PendingFrames, Renderer
 from nav_eval.simulator.wide_lens import draw_wide_picture
 
 
@@ -72,7 +73,7 @@ class Mount:
         x, y, z = (base + part for base, part in zip(agent.position, offset, strict=True))
         return Camera(
             position=(x, y, z),
-            rotation=multiply_rotations(agent.rotation, self._make_rotation(tilt)),
+            rotation=multiply_rotations(agent.rotation, _make_rotation(self.yaw, self.pitch + tilt, self.roll)),
             width=self.width,
             height=self.height,
             hfov=self.hfov,
@@ -80,8 +81,40 @@ class Mount:
             far=self.far,
         )
 
-    def _make_rotation(self, tilt: float) -> Quaternion:
-        return make_rotation(math.radians(self.yaw), math.radians(self.pitch + tilt), math.radians(self.roll))
+
+@lru_cache(maxsize=256)
+def _make_rotation(yaw: float, pitch: float, roll: float) -> Quaternion:
+    """From degrees; a robot knows a few only."""
+    return make_rotation(math.radians(yaw), math.radians(pitch), math.radians(roll))
+
+
+class _Pass:
+    """What one render pass draws, as far as it is the same wherever the robot stands."""
+
+    def __init__(self, mount: Mount, cameras: Mapping[str, CameraSensor]) -> None:
+        self.mount = mount
+        channels = [camera.channel for camera in cameras.values()]
+        self.channels = frozenset(channels)
+        #: those that several cameras deliver
+        self.shared = {channel for channel in channels if channels.count(channel) > 1}
+        #: the renderer cannot draw where the reading is wanted if the sensor delivers another type
+        self.in_place = {
+            name: camera.channel for name, camera in cameras.items() if camera.spec.dtype == camera.channel.dtype
+        }
+
+    def list_places(self, out: ObservationBuffers) -> dict[Channel, NDArray[Any]]:
+        """Where the channels go that somebody has a place for."""
+        return {channel: out[name] for name, channel in self.in_place.items() if name in out}
+
+    def make_frame(self, given: Mapping[Channel, NDArray[Any]]) -> Frame:
+        """A frame of the arrays that were given, and of fresh ones where none was."""
+        width, height = self.mount.width, self.mount.height
+        fresh = {
+            str(channel): np.empty(channel.shape(width, height), channel.dtype)
+            for channel in self.channels
+            if channel not in given
+        }
+        return Frame(**fresh, **{str(channel): array for channel, array in given.items()})
 
 
 class CameraRig:
@@ -94,6 +127,8 @@ class CameraRig:
                 mount = Mount.from_settings(sensor).apply_jitter(jitter or CameraJitter())
                 self.passes.setdefault(mount, {})[name] = sensor
         self.mounts = {name: mount for mount, cameras in self.passes.items() for name in cameras}
+        self.drawn = [_Pass(mount, cameras) for mount, cameras in self.passes.items()]
+        self.by_camera = {name: each for each in self.drawn for name in self.passes[each.mount]}
         self.goal_pictures: dict[GoalImage, NDArray[np.uint8]] = {}  #: each is drawn once an episode
 
     def face(
@@ -115,23 +150,23 @@ class RigPictures:
         self._rig, self._renderer = rig, renderer
         self._agent, self._tilt = agent, tilt
         self._out = out
-        self._frames: dict[Mount, Frame] = {}
+        self._frames: dict[_Pass, Frame] = {}
+        self._pending: list[PendingFrames] = []  #: of these frames, some are not filled yet
 
     def draw_camera(self, name: str, camera: CameraSensor) -> NDArray[Any]:
         """The channel of the camera; a copy where a twin of the camera needs the same channel unchanged."""
-        mount = self._rig.mounts[name]
-        if mount not in self._frames:
-            self._frames[mount] = self._draw(mount)
-        picture: NDArray[Any] = getattr(self._frames[mount], camera.channel)
-        channels = [twin.channel for twin in self._rig.passes[mount].values()]
-        return picture.copy() if channels.count(camera.channel) > 1 else picture
+        for pending in self._pending:
+            pending.collect()
+        self._pending.clear()
+        whole = self._rig.by_camera[name]
+        if whole not in self._frames:
+            self._frames[whole] = self._draw(whole)
+        picture: NDArray[Any] = getattr(self._frames[whole], camera.channel)
+        return picture.copy() if camera.channel in whole.shared else picture
 
-    def list_waiting(self) -> list[Mount]:
-        """The lenses whose pictures the renderer has not drawn yet; not wide ones, which are made of several."""
-        return [mount for mount in self._rig.passes if mount.lens is None and mount not in self._frames]
-
-    def list_channels(self, mount: Mount) -> frozenset[Channel]:
-        return frozenset(camera.channel for camera in self._rig.passes[mount].values())
+    def list_waiting(self) -> list[_Pass]:
+        """What the renderer has not drawn yet; not what wide lenses see, which is made of several pictures."""
+        return [each for each in self._rig.drawn if each.mount.lens is None and each not in self._frames]
 
     def draw_goal(self, image: GoalImage) -> NDArray[np.uint8]:
         if image not in self._rig.goal_pictures:
@@ -147,39 +182,29 @@ class RigPictures:
             self._rig.goal_pictures[image] = picture
         return self._rig.goal_pictures[image]
 
-    def _draw(self, mount: Mount) -> Frame:
-        view, channels = mount.make_camera(self._agent, tilt=self._tilt), self.list_channels(mount)
-        given = self._list_places(mount)
-        out = _make_frame(mount, channels, given) if given else None
-        if mount.lens is not None:
-            return draw_wide_picture(self._renderer, view, mount.lens, channels, out)
+    def _draw(self, whole: _Pass) -> Frame:
+        view, channels = whole.mount.make_camera(self._agent, tilt=self._tilt), whole.channels
+        given = whole.list_places(self._out)
+        out = whole.make_frame(given) if given else None
+        if whole.mount.lens is not None:
+            return draw_wide_picture(self._renderer, view, whole.mount.lens, channels, out)
         return self._renderer.render(view, channels, out=out) if out else self._renderer.render(view, channels)
-
-    def _list_places(self, mount: Mount) -> dict[Channel, NDArray[Any]]:
-        """Where the channels go that somebody has a place for."""
-        cameras = self._rig.passes[mount].items()
-        return {camera.channel: self._out[name] for name, camera in cameras if self._has_place(name, camera)}
-
-    def _has_place(self, name: str, camera: CameraSensor) -> bool:
-        """Whether the renderer can draw where the reading is wanted: not if the sensor delivers another type."""
-        return name in self._out and camera.spec.dtype == camera.channel.dtype
 
 
 def draw_together(moments: "Sequence[RigPictures]") -> None:
-    """Draw what all cameras of several moments see, small pictures in one submission; one renderer shows them all."""
-    waiting: dict[frozenset[Channel], list[tuple[RigPictures, Mount]]] = {}
+    """Draw what all cameras of several moments see, small pictures in one submission; one renderer shows them all.
+
+    On a graphics card the pixels are waited for when the first camera is asked for them.
+    """
+    waiting: dict[frozenset[Channel], list[tuple[RigPictures, _Pass]]] = {}
     for moment in moments:
-        for mount in moment.list_waiting():
-            waiting.setdefault(moment.list_channels(mount), []).append((moment, mount))
+        for whole in moment.list_waiting():
+            waiting.setdefault(whole.channels, []).append((moment, whole))
     for channels, views in waiting.items():
-        cameras = [mount.make_camera(moment._agent, tilt=moment._tilt) for moment, mount in views]
-        room = [_make_frame(mount, channels, moment._list_places(mount)) for moment, mount in views]
-        frames = moments[0]._renderer.render_batch(cameras, channels, out=room)
-        for (moment, mount), frame in zip(views, frames, strict=True):
-            moment._frames[mount] = frame
-
-
-def _make_frame(mount: Mount, channels: Iterable[Channel], given: Mapping[Channel, NDArray[Any]]) -> Frame:
-    """A frame of the arrays that were given, and of fresh ones where none was."""
-    fresh = Frame.empty(mount.width, mount.height, set(channels) - given.keys())
-    return replace(fresh, **{str(channel): array for channel, array in given.items()})
+        cameras = [whole.mount.make_camera(moment._agent, tilt=moment._tilt) for moment, whole in views]
+        room = [whole.make_frame(whole.list_places(moment._out)) for moment, whole in views]
+        pending = moments[0]._renderer.submit(cameras, channels, out=room)
+        for (moment, whole), frame in zip(views, room, strict=True):
+            moment._frames[whole] = frame
+        for moment in dict.fromkeys(moment for moment, _ in views):
+            moment._pending += pending

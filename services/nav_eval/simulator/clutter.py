@@ -1,10 +1,10 @@
 """Small things added to furniture: seen, in nobody's way, standing on what is really there (`clutter_places`).
 
-A thing is lit like the surface that it stands on. What is drawn for one episode takes a generator of its own and the
-scene's supports, which are found once; so a plan is made in a fraction of a millisecond, whoever asks for it.
+A thing is lit like the surface that it stands on. What is drawn for one episode takes a stream of numbers of its own
+and the scene's supports, which are found once; so a plan is made in a fraction of a millisecond, whoever asks for it.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from nav_eval.config.schema import PrimitiveCubeCfg, PrimitiveCylinderCfg, PrimitiveSphereCfg
 from nav_eval.config.schema.scenario import ObjectConfig
-from nav_eval.randomness import make_generator
+from nav_eval.number_stream import hash_keys
 from nav_eval.records.geometry import Vec3
 from nav_eval.scene.model import Scene
 from nav_eval.scene.objects import place_objects
-from nav_eval.simulator.clutter_places import CATEGORY, LARGEST, SMALLEST, TRIES, SupportMap, find_supports
+from nav_eval.simulator.clutter_places import CATEGORY, ClutterPlan, SupportMap, find_supports
 
 BOX, BALL, CYLINDER = 0, 1, 2
 BALL_SIZE = 2 / 3  #: of a ball across, where a box of the same size is 1
@@ -49,24 +49,16 @@ class ClutterThing:
         return self.size * BALL_SIZE if self.shape == BALL else self.size
 
 
-def plan_clutter(supports: SupportMap, *, seed: int, count: int, kept: Collection[int]) -> list[ClutterThing]:
+def plan_clutter(supports: SupportMap, *, seed: int, count: int, kept: Collection[int]) -> ClutterPlan:
     """So many things, where there is room; none stands on the objects to keep."""
-    rng = make_generator(seed, "clutter things")
-    sizes, shapes = rng.uniform(SMALLEST, LARGEST, size=count), rng.integers(3, size=count)
-    colors, draws = rng.uniform(0.1, 0.9, size=(count, 3)), rng.uniform(size=(count, TRIES, 3))
-    chosen = supports.choose_places(sizes, draws, kept=kept)
-    rows = zip(
-        shapes.tolist(), sizes.tolist(), colors.tolist(), draws[:, 0].tolist(), chosen.tolist(), strict=True
-    )  # whole arrays at once: number after number takes several times as long
+    return supports.plan(hash_keys(seed, "clutter things"), count=count, kept=kept)
+
+
+def _list_things(plan: ClutterPlan) -> list[ClutterThing]:
+    """Those that found a place."""
+    rows = zip(*(column.tolist() for column in plan), strict=True)
     return [
-        ClutterThing(
-            number=number,
-            shape=shape,
-            size=size,
-            color=_round_vector(color),
-            bottom=_round_vector(bottom),
-            triangle=triangle,
-        )
+        ClutterThing(number=number, shape=shape, size=size, color=tuple(color), bottom=tuple(bottom), triangle=triangle)
         for number, (shape, size, color, bottom, triangle) in enumerate(rows)
         if triangle >= 0
     ]
@@ -74,7 +66,7 @@ def plan_clutter(supports: SupportMap, *, seed: int, count: int, kept: Collectio
 
 def add_clutter(scene: Scene, *, seed: int, count: int, kept: Collection[int]) -> Scene:
     """The scene with so many things more."""
-    for thing in plan_clutter(find_supports(scene), seed=seed, count=count, kept=kept):
+    for thing in _list_things(plan_clutter(find_supports(scene), seed=seed, count=count, kept=kept)):
         scene = _put_down(scene, thing)
     return scene
 
@@ -90,11 +82,6 @@ def light_clutter(scene: Scene, thing: ClutterThing, normals: NDArray[np.float32
 
 def is_on_lit_surface(scene: Scene, thing: ClutterThing) -> bool:
     return not scene.materials[scene.triangle_material[thing.triangle]].unlit
-
-
-def _round_vector(vector: Sequence[float]) -> Vec3:
-    x, y, z = vector
-    return round(x, 4), round(y, 4), round(z, 4)
 
 
 def _configure(thing: ClutterThing) -> ObjectConfig:

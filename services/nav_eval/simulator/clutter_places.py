@@ -11,34 +11,51 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nav_eval.compilation import compile_nogil_inline, compile_nogil_kernel
+from nav_eval.compilation import compile_nogil_kernel, compile_uncounted_inline, compile_uncounted_kernel
+from nav_eval.number_stream import Words, make_stream, open_stream, take_below, take_unit
 from nav_eval.scene.model import Scene, SceneObject
 
 SMALLEST, LARGEST = 0.06, 0.16  #: metres
+DARKEST, BRIGHTEST = 0.1, 0.9  #: of each of red, green and blue
+SHAPES = 3  #: kinds of things
 LEVEL = 0.003  #: metres that a surface may differ under a thing
 ABOVE = 0.02  #: metres over a thing that must be free
 TRIES = 60  #: places per thing; one that fits nowhere is left out
 LOWEST, HIGHEST = 0.3, 1.4  #: metres of furniture that things are put on
 CATEGORY = "clutter"
 NO_SUPPORT = frozenset({"wall", "floor", "ceiling", "door", "doorway", "window", "curtain", "stairs", CATEGORY})
-CELL, MOST_CELLS = 0.25, 256  #: metres along the side of a cell at least, cells along a side at most
+CELL, MOST_CELLS = 0.125, 256  #: metres along the side of a cell at least, cells along a side at most
 SLACK = 1e-6  #: metres by which a point may be beside a triangle's box, by rounding
-WIDE = 64  #: cells; triangles over more of them are looked at everywhere
+REACH = 0.72 * LARGEST + SLACK  #: metres from the middle of a thing to what is looked at
+WIDE = 256  #: cells; triangles over more of them are looked at everywhere
 
 Array = NDArray[np.float64]
 
 
 class TriangleGrid(NamedTuple):
-    """Triangles that are not upright, by the cells of the ground that they are over; kernels take it whole."""
+    """Triangles that are not upright, by the cells of the ground that they are over; kernels take it whole.
 
+    Cells have those only that can be under or in the room of something that stands there, which is one in many.
+    """
+
+    names: NDArray[np.int64]  #: T, the numbers of these triangles in the scene; the others are left out
     corners: Array  #: T × 3 × 3
-    boxes: Array  #: T × 6: lowest and highest x, z and height
     origin: Array  #: x and z of the first cell
     cell: float  #: metres
     shape: NDArray[np.int64]  #: cells along x and z
-    first: NDArray[np.int64]  #: where each cell starts in `members`
+    first: NDArray[np.int64]  #: where each cell starts in `members`; after all cells is what is looked at everywhere
     members: NDArray[np.int64]  #: of each cell, the highest first
-    wide: NDArray[np.int64]  #: triangles that are looked at everywhere, the highest first
+    boxes: NDArray[np.float32]  #: M × 6, of members: lowest and highest x, z and height, or a little beyond
+
+
+class ClutterPlan(NamedTuple):
+    """Things to put down; kernels take it whole."""
+
+    shape: NDArray[np.int64]  #: N, of SHAPES
+    size: Array  #: N, metres
+    color: Array  #: N × 3
+    bottom: Array  #: N × 3, the middle of the underside
+    triangle: NDArray[np.int64]  #: N, that carries it; -1 for what fits nowhere
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,20 +63,23 @@ class SupportMap:
     """What a scene offers to stand on."""
 
     grid: TriangleGrid
-    triangles: NDArray[np.int64]  #: that face up and belong to furniture of a usable height
-    owners: NDArray[np.int64]  #: the object of each
+    triangles: NDArray[np.int64]  #: of the grid, that face up and belong to furniture of a usable height
+    owners: NDArray[np.int64]  #: the object of each,
+    all_owners: frozenset[int]  #: and of any
 
-    def choose_places(self, sizes: Array, draws: Array, *, kept: Collection[int]) -> NDArray[np.int64]:
-        """The support of each thing, and in `draws` the place; -1 for those that fit nowhere.
-
-        `draws` holds a row of three numbers per thing and try: which support, and where on it. None stands on what
-        is to be kept.
-        """
-        supports = self.triangles[~np.isin(self.owners, list(kept))] if kept else self.triangles
-        chosen = np.full(len(sizes), -1, dtype=np.int64)
-        if len(supports):
-            _choose_places(self.grid, supports, sizes, draws, _OFFSETS, chosen)
-        return chosen
+    def plan(self, seed: Words, *, count: int, kept: Collection[int]) -> ClutterPlan:
+        """So many things of a stream of numbers, where there is room; none stands on what is to be kept."""
+        owned, supports = self.all_owners.intersection(kept), np.empty_like(self.triangles)
+        free = _leave_out(self.triangles, self.owners, np.array(sorted(owned), dtype=np.int64), supports)
+        plan = ClutterPlan(
+            shape=np.empty(count, dtype=np.int64),
+            size=np.empty(count),
+            color=np.empty((count, 3)),
+            bottom=np.empty((count, 3)),
+            triangle=np.full(count, -1, dtype=np.int64),
+        )
+        _make_plan(self.grid, supports[:free], _OFFSETS, seed, make_stream(), plan)
+        return plan
 
 
 def find_supports(scene: Scene) -> SupportMap:
@@ -73,7 +93,10 @@ def find_supports(scene: Scene) -> SupportMap:
     length = np.linalg.norm(across, axis=1)
     faces_up = across[:, 1] > 0.999 * np.maximum(length, 1e-12)
     found = np.flatnonzero(faces_up & (length / 2 > SMALLEST**2 / 2) & (corners[:, 0, 1] > lowest))
-    return SupportMap(_make_grid(corners), found, scene.triangle_object[found].astype(np.int64))
+    carriers_of = scene.triangle_object[found].astype(np.int64)
+    grid = _make_grid(corners, found)
+    triangles = np.searchsorted(grid.names, found)
+    return SupportMap(grid, triangles, carriers_of, frozenset(carriers_of.tolist()))
 
 
 def _is_support(thing: SceneObject) -> bool:
@@ -81,7 +104,7 @@ def _is_support(thing: SceneObject) -> bool:
     return thing.category not in NO_SUPPORT and LOWEST < height < HIGHEST and min(width, depth) > 0.3
 
 
-def _make_grid(corners: Array) -> TriangleGrid:
+def _make_grid(corners: Array, supports: NDArray[np.int64]) -> TriangleGrid:
     flat = corners[:, :, [0, 2]]
     lower, upper = flat.min(axis=1), flat.max(axis=1)
     origin = lower.min(axis=0) if len(flat) else np.zeros(2)
@@ -95,12 +118,21 @@ def _make_grid(corners: Array) -> TriangleGrid:
     downwards = np.argsort(-top, kind="stable")  # what is highest decides, so the rest is rarely looked at
     lies, is_wide = lies[downwards], covers[downwards] > WIDE
     small, wide = downwards[lies & ~is_wide], downwards[lies & is_wide]
-    first, members = _list_members(low[small], high[small], small, shape)
-    boxes = np.concatenate(
-        [lower - SLACK, upper + SLACK, corners[:, :, 1].min(axis=1)[:, None], top[:, None]],
-        axis=1,
+    heights = np.stack([corners[:, :, 1].min(axis=1), top], axis=1)
+    near, far = (
+        np.clip(np.floor((side[supports] - origin) / cell).astype(np.int64), 0, shape - 1)
+        for side in (lower - REACH, upper + REACH)
     )
-    return TriangleGrid(corners, boxes, origin, cell, shape, first, members, wide)
+    bands = _find_bands(near, far, heights[supports], shape)
+    first, members = _list_members(low[small], high[small], small, heights, bands)
+    members = np.concatenate([members, wide])
+    beyond = np.concatenate([lower - SLACK, heights[:, :1], upper + SLACK, heights[:, 1:]], axis=1)[members]
+    below = np.nextafter(beyond[:, :3].astype(np.float32), np.float32(-np.inf))
+    above = np.nextafter(beyond[:, 3:].astype(np.float32), np.float32(np.inf))
+    boxes = np.concatenate([below, above], axis=1)
+    names, numbers = np.unique(np.concatenate([members, supports]), return_inverse=True)
+    members = numbers[: len(members)]
+    return TriangleGrid(names, corners[names], origin, cell, shape, np.append(first, len(members)), members, boxes)
 
 
 def _cross(one: Array, other: Array) -> Array:
@@ -119,61 +151,123 @@ _OFFSETS = _make_offsets()
 
 
 @compile_nogil_kernel
+def _find_bands(low: NDArray[np.int64], high: NDArray[np.int64], heights: Array, shape: NDArray[np.int64]) -> Array:
+    """By cell, the heights between which something matters to a thing on one of these supports."""
+    bands = np.empty((shape[0], shape[1], 2))
+    bands[:, :, 0], bands[:, :, 1] = np.inf, -np.inf
+    for i in range(len(low)):
+        for x in range(low[i, 0], high[i, 0] + 1):
+            for z in range(low[i, 1], high[i, 1] + 1):
+                bands[x, z, 0] = min(bands[x, z, 0], heights[i, 0] - 3 * LEVEL)
+                bands[x, z, 1] = max(bands[x, z, 1], heights[i, 1] + LARGEST + ABOVE + LEVEL)
+    return bands
+
+
+@compile_nogil_kernel
 def _list_members(
-    low: NDArray[np.int64], high: NDArray[np.int64], names: NDArray[np.int64], shape: NDArray[np.int64]
+    low: NDArray[np.int64], high: NDArray[np.int64], names: NDArray[np.int64], heights: Array, bands: Array
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Which triangles are over each cell."""
-    first = np.zeros(shape[0] * shape[1] + 1, dtype=np.int64)
+    """Which triangles are over each cell, within its band of heights."""
+    first = np.zeros(bands.shape[0] * bands.shape[1] + 1, dtype=np.int64)
     for i in range(len(names)):
         for x in range(low[i, 0], high[i, 0] + 1):
             for z in range(low[i, 1], high[i, 1] + 1):
-                first[x * shape[1] + z + 1] += 1
+                if heights[names[i], 1] >= bands[x, z, 0] and heights[names[i], 0] <= bands[x, z, 1]:
+                    first[x * bands.shape[1] + z + 1] += 1
     first = first.cumsum()
     filled, members = first.copy(), np.empty(first[-1], dtype=np.int64)
     for i in range(len(names)):
         for x in range(low[i, 0], high[i, 0] + 1):
             for z in range(low[i, 1], high[i, 1] + 1):
-                members[filled[x * shape[1] + z]] = names[i]
-                filled[x * shape[1] + z] += 1
+                if heights[names[i], 1] >= bands[x, z, 0] and heights[names[i], 0] <= bands[x, z, 1]:
+                    members[filled[x * bands.shape[1] + z]] = names[i]
+                    filled[x * bands.shape[1] + z] += 1
     return first, members
 
 
-@compile_nogil_kernel
-def _choose_places(
-    grid: TriangleGrid,
-    supports: NDArray[np.int64],
-    sizes: Array,
-    draws: Array,
-    offsets: Array,
-    chosen: NDArray[np.int64],
+@compile_uncounted_kernel
+def _leave_out(
+    triangles: NDArray[np.int64], owners: NDArray[np.int64], kept: NDArray[np.int64], out: NDArray[np.int64]
+) -> int:
+    """Those whose owners are not among `kept`; returns how many."""
+    found = 0
+    for i in range(len(triangles)):
+        is_kept = False
+        for k in range(len(kept)):
+            is_kept |= owners[i] == kept[k]
+        if not is_kept:
+            out[found] = triangles[i]
+            found += 1
+    return found
+
+
+@compile_uncounted_kernel
+def _make_plan(
+    grid: TriangleGrid, supports: NDArray[np.int64], offsets: Array, seed: Words, stream: Words, plan: ClutterPlan
 ) -> None:
-    """Fill `chosen`; the place of a thing replaces the first of its draws."""
-    for thing in range(len(sizes)):
-        for n in range(draws.shape[1]):
-            triangle = supports[min(int(draws[thing, n, 0] * len(supports)), len(supports) - 1)]
-            low, high = min(draws[thing, n, 1], draws[thing, n, 2]), max(draws[thing, n, 1], draws[thing, n, 2])
-            a, b, c = grid.corners[triangle, 0], grid.corners[triangle, 1], grid.corners[triangle, 2]
-            x = a[0] + low * (b[0] - a[0]) + (1.0 - high) * (c[0] - a[0])
-            y = a[1] + low * (b[1] - a[1]) + (1.0 - high) * (c[1] - a[1])
-            z = a[2] + low * (b[2] - a[2]) + (1.0 - high) * (c[2] - a[2])
-            if _is_apart(sizes, draws, chosen, thing, x, y, z) and _is_level(grid, offsets, x, y, z, sizes[thing]):
-                chosen[thing] = triangle
-                draws[thing, 0, 0], draws[thing, 0, 1], draws[thing, 0, 2] = x, y, z
-                break
+    """Draw things, then for each a place after the other: three numbers say which support, and where on it."""
+    count = len(plan.size)
+    open_stream(seed, stream)
+    for thing in range(count):
+        plan.size[thing] = SMALLEST + (LARGEST - SMALLEST) * take_unit(stream)
+    for thing in range(count):
+        plan.shape[thing] = take_below(stream, SHAPES)
+    for thing in range(count):
+        for k in range(3):
+            plan.color[thing, k] = round_length(DARKEST + (BRIGHTEST - DARKEST) * take_unit(stream))
+    for thing in range(count):
+        for _ in range(TRIES):
+            which, one, other = take_unit(stream), take_unit(stream), take_unit(stream)
+            if plan.triangle[thing] < 0 and len(supports) > 0:
+                triangle = supports[min(int(which * len(supports)), len(supports) - 1)]
+                _try_place(grid, offsets, triangle, (min(one, other), max(one, other)), plan, thing)
+    for thing in range(count):
+        if plan.triangle[thing] >= 0:
+            plan.triangle[thing] = grid.names[plan.triangle[thing]]
+        for k in range(3):
+            plan.bottom[thing, k] = round_length(plan.bottom[thing, k])
 
 
-@compile_nogil_inline
-def _is_apart(sizes: Array, draws: Array, chosen: NDArray[np.int64], thing: int, x: float, y: float, z: float) -> bool:
+@compile_uncounted_inline
+def round_length(value: float) -> float:
+    """To a tenth of a millimetre."""
+    return float(np.rint(value * 1e4) / 1e4)
+
+
+@compile_uncounted_inline
+def _try_place(
+    grid: TriangleGrid,
+    offsets: Array,
+    triangle: int,
+    where: tuple[float, float],
+    plan: ClutterPlan,
+    thing: int,
+) -> None:
+    """Put a thing there if it may stand there."""
+    low, high = where
+    ax, ay, az = _get_corner(grid.corners, triangle, 0)
+    bx, by, bz = _get_corner(grid.corners, triangle, 1)
+    cx, cy, cz = _get_corner(grid.corners, triangle, 2)
+    x = ax + low * (bx - ax) + (1.0 - high) * (cx - ax)
+    y = ay + low * (by - ay) + (1.0 - high) * (cy - ay)
+    z = az + low * (bz - az) + (1.0 - high) * (cz - az)
+    if _is_apart(plan, thing, x, y, z) and _is_level(grid, offsets, x, y, z, plan.size[thing]):
+        plan.triangle[thing] = triangle
+        plan.bottom[thing, 0], plan.bottom[thing, 1], plan.bottom[thing, 2] = x, y, z
+
+
+@compile_uncounted_inline
+def _is_apart(plan: ClutterPlan, thing: int, x: float, y: float, z: float) -> bool:
     """Whether the things before it are elsewhere."""
     for other in range(thing):
-        if chosen[other] >= 0:
-            dx, dy, dz = x - draws[other, 0, 0], y - draws[other, 0, 1], z - draws[other, 0, 2]
-            if np.sqrt(dx * dx + dy * dy + dz * dz) <= sizes[thing] + sizes[other]:
+        if plan.triangle[other] >= 0:
+            dx, dy, dz = x - plan.bottom[other, 0], y - plan.bottom[other, 1], z - plan.bottom[other, 2]
+            if np.sqrt(dx * dx + dy * dy + dz * dz) <= plan.size[thing] + plan.size[other]:
                 return False
     return True
 
 
-@compile_nogil_inline
+@compile_uncounted_inline
 def _is_level(grid: TriangleGrid, offsets: Array, x: float, y: float, z: float, size: float) -> bool:
     for i in range(len(offsets)):
         height = _cast_down(grid, x + size * offsets[i, 0], z + size * offsets[i, 1], y + size + ABOVE, y - 2 * LEVEL)
@@ -182,35 +276,45 @@ def _is_level(grid: TriangleGrid, offsets: Array, x: float, y: float, z: float, 
     return True
 
 
-@compile_nogil_inline
+@compile_uncounted_inline
 def _cast_down(grid: TriangleGrid, x: float, z: float, below: float, least: float) -> float:
     """The height of the first surface under a point; `least` where there is none that is higher."""
     best = least
-    i, j = int((x - grid.origin[0]) // grid.cell), int((z - grid.origin[1]) // grid.cell)
+    i, j = int(np.floor((x - grid.origin[0]) / grid.cell)), int(np.floor((z - grid.origin[1]) / grid.cell))
     if 0 <= i < grid.shape[0] and 0 <= j < grid.shape[1]:
-        cell = i * grid.shape[1] + j
-        for k in range(grid.first[cell], grid.first[cell + 1]):
-            if grid.boxes[grid.members[k], 5] < best:
-                break
-            best = _raise_height(grid.boxes, grid.corners, grid.members[k], x, z, below, best)
-    for k in range(len(grid.wide)):
-        if grid.boxes[grid.wide[k], 5] < best:
+        best = _look_through(grid, i * grid.shape[1] + j, x, z, below, best)
+    return _look_through(grid, grid.shape[0] * grid.shape[1], x, z, below, best)
+
+
+@compile_uncounted_inline
+def _look_through(grid: TriangleGrid, cell: int, x: float, z: float, below: float, best: float) -> float:
+    """The larger of `best` and the heights of a cell's triangles at a point, as far as they are below."""
+    boxes = grid.boxes
+    for k in range(grid.first[cell], grid.first[cell + 1]):
+        if boxes[k, 5] < best:
             break
-        best = _raise_height(grid.boxes, grid.corners, grid.wide[k], x, z, below, best)
+        beside = (x < boxes[k, 0]) | (z < boxes[k, 1]) | (x > boxes[k, 3]) | (z > boxes[k, 4])
+        if not (beside | (boxes[k, 2] > below)):
+            best = _raise_height(grid.corners, grid.members[k], x, z, below, best)
     return best
 
 
-@compile_nogil_inline
-def _raise_height(boxes: Array, corners: Array, triangle: int, x: float, z: float, below: float, best: float) -> float:
+@compile_uncounted_inline
+def _raise_height(corners: Array, triangle: int, x: float, z: float, below: float, best: float) -> float:
     """The larger of `best` and the triangle's height at a point, if it is there and below."""
-    beside = (x < boxes[triangle, 0]) | (z < boxes[triangle, 1]) | (x > boxes[triangle, 2]) | (z > boxes[triangle, 3])
-    if beside | (boxes[triangle, 4] > below) | (boxes[triangle, 5] < best):
-        return best
-    a, b, c = corners[triangle, 0], corners[triangle, 1], corners[triangle, 2]
-    bx, bz, cx, cz, px, pz = b[0] - a[0], b[2] - a[2], c[0] - a[0], c[2] - a[2], x - a[0], z - a[2]
+    ax, ay, az = _get_corner(corners, triangle, 0)
+    bx, by, bz = _get_corner(corners, triangle, 1)
+    cx, cy, cz = _get_corner(corners, triangle, 2)
+    bx, bz, cx, cz, px, pz = bx - ax, bz - az, cx - ax, cz - az, x - ax, z - az
     area = bx * cz - bz * cx
     u, v = (px * cz - pz * cx) / area, (bx * pz - bz * px) / area
     if u < -1e-9 or v < -1e-9 or u + v > 1 + 1e-9:
         return best
-    height = a[1] + u * (b[1] - a[1]) + v * (c[1] - a[1])
+    height = ay + u * (by - ay) + v * (cy - ay)
     return height if best < height < below else best
+
+
+@compile_uncounted_inline
+def _get_corner(corners: Array, triangle: int, corner: int) -> tuple[float, float, float]:
+    """As numbers: a view of an array counts references, which takes longer than the rest."""
+    return corners[triangle, corner, 0], corners[triangle, corner, 1], corners[triangle, corner, 2]

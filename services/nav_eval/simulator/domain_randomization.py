@@ -17,14 +17,16 @@ from numpy.typing import NDArray
 
 from nav_eval.config.schema import DRConfig
 from nav_eval.dataset.episode import Episode
-from nav_eval.generators import make_world_generator
-from nav_eval.randomness import derive_seed, make_generator
+from nav_eval.generators import LightTone, make_world_generator
+from nav_eval.number_stream import draw_below, draw_units
+from nav_eval.randomness import derive_seed
 from nav_eval.scene.model import Light, Material, Scene, SceneObject, Semantics, Texture
 from nav_eval.simulator.camera_rig import CameraJitter
 from nav_eval.simulator.clutter import add_clutter
 
 SHELL = frozenset({"wall", "floor", "ceiling"})
 LARGE = 0.6  #: metres: larger things are furniture, smaller ones are things on it
+DARKEST, BRIGHTEST = 0.88, 1.1  #: factors on the colours of varied materials
 MOST_CLUTTER = 12
 _SCENE_MODES = range(4)
 CAMERA_HEIGHT, CAMERA_PITCH, CAMERA_HFOV = 0.05, 3.0, 5.0  #: metres and degrees either way
@@ -67,16 +69,16 @@ class DomainRandomizationManager:
         if not config.varies:
             return None
         seed = derive_seed(self._seed, "randomization", episode_id, config.level) % 2**63  # fits into JSON anywhere
-        light, camera = make_generator(seed, "light"), make_generator(seed, "camera")
+        brightness, warmth = _draw_light(seed) if config.varies_lighting else (1.0, 0.0)
         has_clutter = config.clutter_scene or (config.varies_scene and config.scene_mode == 3)
         return DomainDraw(
             seed=seed,
             scene_mode=config.scene_mode,
             textures=config.varies_textures,
-            clutter=int(make_generator(seed, "clutter").integers(3, MOST_CLUTTER + 1)) if has_clutter else 0,
-            brightness=_round_value(light.uniform(0.6, 1.25)) if config.varies_lighting else 1.0,
-            warmth=_round_value(light.uniform(-1.0, 1.0)) if config.varies_lighting else 0.0,
-            camera=_draw_jitter(camera) if config.varies_camera else CameraJitter(),
+            clutter=3 + draw_below(MOST_CLUTTER - 2, seed, "clutter") if has_clutter else 0,
+            brightness=brightness,
+            warmth=warmth,
+            camera=_draw_jitter(seed) if config.varies_camera else CameraJitter(),
         )
 
 
@@ -151,8 +153,8 @@ class VariedObjects:
 
 
 def draw_shades(draw: DomainDraw, count: int) -> NDArray[np.float64]:
-    """Factors on the colours of so many materials: one generator for all, as making one takes longer than drawing."""
-    return make_generator(draw.seed, "shades").uniform(0.88, 1.1, size=(count, 3))
+    """Factors on the colours of so many materials."""
+    return DARKEST + (BRIGHTEST - DARKEST) * draw_units(draw.seed, "shades", count=3 * count).reshape(count, 3)
 
 
 def _shade(material: Material, shade: NDArray[np.float64]) -> Material:
@@ -186,23 +188,35 @@ def _vary_light(scene: Scene, draw: DomainDraw) -> Scene:
 
 
 def tint_light(light: Light, tint: Sequence[float]) -> Light:
-    (r, g, b), (more_red, more_green, more_blue) = light.color, tint
+    tone = tint_tone(LightTone(light.color, light.intensity), tint)
+    return replace(light, color=tone.color, intensity=tone.intensity)
+
+
+def tint_tone(tone: LightTone, tint: Sequence[float]) -> LightTone:
+    (r, g, b), (more_red, more_green, more_blue) = tone.color, tint
     red, green, blue = (
         round(min(1.0, r * more_red), 5),
         round(min(1.0, g * more_green), 5),
         round(min(1.0, b * more_blue), 5),
     )
-    brightness = round(light.intensity * more_green, 5)
-    return replace(light, color=(red, green, blue), intensity=brightness)
+    return LightTone((red, green, blue), round(tone.intensity * more_green, 5))
 
 
-def _draw_jitter(rng: np.random.Generator) -> CameraJitter:
+def _draw_light(seed: int) -> tuple[float, float]:
+    """Brightness and warmth."""
+    brightness, warmth = draw_units(seed, "light", count=2).tolist()
+    return _choose_value(0.6, 1.25, brightness), _choose_value(-1.0, 1.0, warmth)
+
+
+def _draw_jitter(seed: int) -> CameraJitter:
+    height, pitch, hfov = draw_units(seed, "camera", count=3).tolist()
     return CameraJitter(
-        height=_round_value(rng.uniform(-CAMERA_HEIGHT, CAMERA_HEIGHT)),
-        pitch=_round_value(rng.uniform(-CAMERA_PITCH, CAMERA_PITCH)),
-        hfov=_round_value(rng.uniform(-CAMERA_HFOV, CAMERA_HFOV)),
+        height=_choose_value(-CAMERA_HEIGHT, CAMERA_HEIGHT, height),
+        pitch=_choose_value(-CAMERA_PITCH, CAMERA_PITCH, pitch),
+        hfov=_choose_value(-CAMERA_HFOV, CAMERA_HFOV, hfov),
     )
 
 
-def _round_value(value: float) -> float:
-    return round(float(value), 4)
+def _choose_value(low: float, high: float, unit: float) -> float:
+    """From a range; rounded."""
+    return round(low + (high - low) * unit, 4)

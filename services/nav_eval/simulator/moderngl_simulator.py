@@ -1,10 +1,9 @@
 """The built-in simulator: our navigation, our motion, pictures by ModernGL."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, TypeVar
 
 from nav_eval.dataset.episode import Episode
 from nav_eval.errors import SimulatorError
@@ -22,6 +21,8 @@ from nav_eval.simulator.scene_manager import NavigableScene, SceneManager, resol
 if TYPE_CHECKING:  # a replay without pictures does not wait for the renderer
     from nav_eval.simulator.camera_rig import CameraRig, RigPictures
     from nav_eval.simulator.rendering import PreparedScene, Renderer
+
+Drawn = TypeVar("Drawn")
 
 
 class EpisodeNotStarted(SimulatorError):
@@ -72,19 +73,31 @@ class ModernGLSimulator(Simulator):
         stage = self._current
         if not stage.takes_pictures:
             return self._read_sensors(stage, NoPictures(), out)
-        with self._draw(stage) as renderer:
-            pictures = self._face(stage, renderer, out)
-            return self._read_sensors(stage, pictures, out)
+        if self._draws_on_gpu:  # which draws for other episodes, too, until it is our turn again
+            self._draw(stage, lambda drawer: self._submit(stage, drawer, out))
+        return self._draw(stage, lambda drawer: self._read_sensors(stage, self._face(stage, drawer, out), out))
+
+    @property
+    def _draws_on_gpu(self) -> bool:
+        """Known from the second picture on."""
+        return self._renderer is not None and not self._renderer[1].device.is_software
+
+    def _submit(self, stage: "_Stage", renderer: "Renderer", out: ObservationBuffers | None) -> None:
+        from nav_eval.simulator.camera_rig import draw_together
+
+        if stage.ahead is None or stage.ahead[0] is not out:
+            stage.ahead = out, stage.rig.face(renderer, stage.state.pose, tilt=stage.tilt, out=out)
+            draw_together([stage.ahead[1]])
 
     def _face(self, stage: "_Stage", renderer: "Renderer", out: ObservationBuffers | None) -> "RigPictures":
         """What the cameras see now; drawn already if `draw_ahead` was asked to."""
-        from nav_eval.simulator.camera_rig import draw_together
-
         ahead, stage.ahead = stage.ahead, None
         if ahead is not None and ahead[0] is out:
             return ahead[1]
-        pictures = stage.rig.face(renderer, stage.state.pose, tilt=stage.state.tilt / MICRODEGREES, out=out)
-        if len(stage.rig.passes) > 1:
+        pictures = stage.rig.face(renderer, stage.state.pose, tilt=stage.tilt, out=out)
+        if len(stage.rig.drawn) > 1:
+            from nav_eval.simulator.camera_rig import draw_together
+
             draw_together([pictures])
         return pictures
 
@@ -138,9 +151,8 @@ class ModernGLSimulator(Simulator):
             raise ActionRefused(f"The pixel ({u:g}, {v:g}) is outside {camera!r} of {sensor.width} × {sensor.height}.")
         jitter = CameraJitter() if stage.draw is None else stage.draw.camera
         mount = Mount.from_settings(sensor).apply_jitter(jitter or CameraJitter())
-        view = mount.make_camera(stage.state.pose, tilt=stage.state.tilt / MICRODEGREES)
-        with self._draw(stage) as renderer:
-            depth = renderer.render(view, [Channel.DEPTH]).depth
+        view = mount.make_camera(stage.state.pose, tilt=stage.tilt)
+        depth = self._draw(stage, lambda renderer: renderer.render(view, [Channel.DEPTH]).depth)
         assert depth is not None  # it was asked for
         return view.find_point(u, v, depth=float(depth[int(v), int(u)]))
 
@@ -154,20 +166,23 @@ class ModernGLSimulator(Simulator):
             raise EpisodeNotStarted
         return self._stage
 
-    @contextmanager
-    def _draw(self, stage: "_Stage") -> "Iterator[Renderer]":
-        """The renderer of the stage, which nobody else uses meanwhile."""
+    def _draw(self, stage: "_Stage", work: "Callable[[Renderer], Drawn]") -> Drawn:
+        """What `work` makes with the renderer of the stage, which nobody else uses meanwhile."""
         from nav_eval.simulator.renderer_pool import RENDERERS
 
-        scene = stage.drawn
-        with RENDERERS.lock:
-            if self._renderer is not None and self._renderer[0] is not scene and self._renderer[1].can_repaint(scene):
-                self._renderer[1].repaint(scene)
-                self._renderer = scene, self._renderer[1]
-            if self._renderer is None or self._renderer[0] is not scene:
-                self._give_renderer_back()
-                self._renderer = scene, RENDERERS.take(scene, self._benchmark.simulator.rendering)
-            yield self._renderer[1]
+        scene = stage.drawn  # made in our own thread: others draw meanwhile
+        return RENDERERS.draw(lambda: work(self._choose_renderer(scene)))
+
+    def _choose_renderer(self, scene: "Scene | PreparedScene") -> "Renderer":
+        if self._renderer is not None and self._renderer[0] is not scene and self._renderer[1].can_repaint(scene):
+            self._renderer[1].repaint(scene)
+            self._renderer = scene, self._renderer[1]
+        if self._renderer is None or self._renderer[0] is not scene:
+            from nav_eval.simulator.renderer_pool import RENDERERS
+
+            self._give_renderer_back()
+            self._renderer = scene, RENDERERS.take(scene, self._benchmark.simulator.rendering)
+        return self._renderer[1]
 
     def _give_renderer_back(self) -> None:
         if self._renderer is not None:
@@ -183,18 +198,20 @@ def draw_ahead(looks: Iterable[tuple[Simulator, ObservationBuffers | None]]) -> 
     """
     from nav_eval.simulator.camera_rig import draw_together
 
-    scenes: dict[int, list[tuple[ModernGLSimulator, _Stage, ObservationBuffers | None]]] = {}
+    scenes: dict[int, list[_Look]] = {}
     for simulator, out in looks:
         if isinstance(simulator, ModernGLSimulator) and simulator._current.takes_pictures:
             stage = simulator._current
             scenes.setdefault(id(stage.drawn), []).append((simulator, stage, out))
+
+    def face_all(together: "Sequence[_Look]", renderer: "Renderer") -> None:
+        for _, stage, out in together:
+            stage.ahead = out, stage.rig.face(renderer, stage.state.pose, tilt=stage.tilt, out=out)
+        draw_together([stage.ahead[1] for _, stage, _ in together if stage.ahead is not None])
+
     for together in (each for each in scenes.values() if len(each) > 1):
         first, shown, _ = together[0]
-        with first._draw(shown) as renderer:
-            for _, stage, out in together:
-                tilt = stage.state.tilt / MICRODEGREES
-                stage.ahead = out, stage.rig.face(renderer, stage.state.pose, tilt=tilt, out=out)
-            draw_together([stage.ahead[1] for _, stage, _ in together if stage.ahead is not None])
+        first._draw(shown, partial(face_all, together))
 
 
 @dataclass(kw_only=True, eq=False)
@@ -215,6 +232,11 @@ class _Stage:
         self.start = self.state.pose
 
     @property
+    def tilt(self) -> float:
+        """Degrees that the robot looks up."""
+        return self.state.tilt / MICRODEGREES
+
+    @cached_property
     def takes_pictures(self) -> bool:
         return any(sensor.is_rendered for sensor in self.sensors.values())
 
@@ -230,3 +252,6 @@ class _Stage:
         if self.draw is None or not self.draw.changes_scene:
             return self.place.prepared
         return self.place.randomize(self.draw, self.episode)
+
+
+_Look = tuple[ModernGLSimulator, _Stage, ObservationBuffers | None]

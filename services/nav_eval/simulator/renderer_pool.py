@@ -4,15 +4,22 @@ Where one process plays several episodes, each in a thread, one renderer draws f
 once, and what one episode has seen spares the others a first look. Drawing side by side would gain nothing, as OpenGL
 calls hold Python's lock. So there is one device per process, one lock around it, and a renderer per scene,
 which lives as long as somebody uses it.
+
+Who is alone draws in their own thread. As soon as a second thread wants a picture, one thread draws for all of them: if
+each drew in turn, every picture would begin on another core, whose caches know nothing of the scene.
 """
 
 import threading
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
 from nav_eval.config.schema.benchmark import RenderingConfig
 from nav_eval.scene.model import Scene
 from nav_eval.simulator.rendering import Device, PreparedScene, Renderer
+
+Drawn = TypeVar("Drawn")
 
 
 @dataclass(slots=True, eq=False)
@@ -24,15 +31,37 @@ class _Shared:
 
 
 class RendererPool:
-    """Hold `lock` while you draw."""
+    """Whatever uses a renderer goes through `draw`."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
+        self._choosing = threading.Lock()
+        self._alone: int | None = None  #: the thread that has drawn, as long as there is only one
+        self._drawer: ThreadPoolExecutor | None = None
         self._devices: dict[int | str, Device] = {}
         self._renderers: dict[Hashable, _Shared] = {}
 
     def __len__(self) -> int:
         return len(self._renderers)
+
+    def draw(self, work: Callable[[], Drawn]) -> Drawn:
+        """What `work` returns; nobody else draws meanwhile."""
+        drawer = self._choose_drawer()
+        if drawer is None:
+            return self._draw_alone(work)
+        return drawer.submit(self._draw_alone, work).result()
+
+    def _choose_drawer(self) -> ThreadPoolExecutor | None:
+        """The thread that draws for all; None while a single thread has asked."""
+        with self._choosing:
+            if self._drawer is None and self._alone not in (None, threading.get_ident()):
+                self._drawer = ThreadPoolExecutor(1, thread_name_prefix="drawer")
+            self._alone = threading.get_ident()
+            return self._drawer
+
+    def _draw_alone(self, work: Callable[[], Drawn]) -> Drawn:
+        with self.lock:
+            return work()
 
     def take(self, scene: Scene | PreparedScene, settings: RenderingConfig) -> Renderer:
         """A renderer of this scene; give it back when it is not needed any more."""

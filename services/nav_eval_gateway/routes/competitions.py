@@ -119,10 +119,11 @@ def _open_results(parts: Services, name: str) -> tuple[str, BinaryIO]:
     with parts.database.snapshot() as session:
         competition = configuration.get_competition(session, name)
         state = "-".join(str(phase.board_version) for phase in competition.phases)
-        file, tag = parts.files / f"{competition.id}_{state}.zip", f'"{competition.id.hex[:8]}-{state}"'
+        folder = parts.files.folder
+        file, tag = folder / f"{competition.id}_{state}.zip", f'"{competition.id.hex[:8]}-{state}"'
         with suppress(FileNotFoundError):
             return tag, file.open("rb")
-        for older in parts.files.glob(f"{competition.id}_*.zip"):
+        for older in folder.glob(f"{competition.id}_*.zip"):
             older.unlink(missing_ok=True)
         return tag, _write_file(file, stream_zip(export.export_public_results(session, competition)))
 

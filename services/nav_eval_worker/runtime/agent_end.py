@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from nav_eval.agents.messages import shorten
+from nav_eval.agents.messages import quote_last_words
 from nav_eval.child_process import describe_exit
 from nav_eval.records.results import Cause
 
@@ -24,7 +24,7 @@ def describe_end(code: int | None, log: bytes, *, what: str, out_of_memory: bool
     Only what was measured is `agent_oom`, not what an agent prints. An engine notes that memory ran out also when a
     mere child was killed for it: an agent that ended well all the same is none.
     """
-    last = shorten(" | ".join(log.decode(errors="replace").strip().splitlines()[-5:]), limit=1000)
+    last = quote_last_words(log)
     said = f" Its last words: {last}" if last else ""
     how = "nobody knows how" if code is None else describe_exit(code)
     if out_of_memory and code == _KILLED:

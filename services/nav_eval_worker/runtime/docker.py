@@ -6,7 +6,6 @@ whatever a killed worker leaves is found and removed by the next one. What each 
 what was tried against it: docs/security.md.
 """
 
-import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -19,7 +18,6 @@ from docker.errors import APIError, DockerException, NotFound
 from docker.models.containers import Container
 from requests.exceptions import RequestException
 
-from nav_eval.config import compute_config_digest
 from nav_eval_worker.archives import IMAGE_LIMITS, WEIGHTS_LIMITS, ArchiveLimits
 from nav_eval_worker.archives.streams import Readable
 from nav_eval_worker.runtime.base import (
@@ -46,6 +44,7 @@ from nav_eval_worker.runtime.containers.engine import (
 from nav_eval_worker.runtime.containers.image_cache import ImageCache
 from nav_eval_worker.runtime.containers.pair import DockerPair
 from nav_eval_worker.runtime.containers.probe import find_missing_walls
+from nav_eval_worker.runtime.prepared_episodes import PreparedEpisodes
 
 PREPARE_SECONDS = 3600.0
 EVICT_SECONDS = 600.0
@@ -173,9 +172,8 @@ class DockerRuntime(Runtime):
 
     def _prepare(self, work: ShardWork) -> None:
         """Make what these episodes' scenes need, once per host: beside an agent nothing may be written for others."""
-        what = [compute_config_digest(work.benchmark), *work.episode_ids]
-        done = self._folder / "prepared" / hashlib.sha256(msgspec.json.encode(what)).hexdigest()
-        if done.exists():
+        prepared = PreparedEpisodes(self._folder / "prepared")
+        if prepared.has_all(work):
             return
         container = self._create_simulator(work, prepares=True)
         try:
@@ -187,8 +185,7 @@ class DockerRuntime(Runtime):
                 )
         finally:
             container.remove(force=True, v=True)
-        done.parent.mkdir(parents=True, exist_ok=True)
-        done.touch()
+        prepared.add(work)
 
     def _runs(self) -> list[str]:
         """Every run of this site that has anything on the engine."""

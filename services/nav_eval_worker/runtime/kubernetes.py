@@ -5,7 +5,6 @@ written anew and pushed to a registry of the site, and nodes pull it by digest. 
 `pods.spec`; everything of a run carries its label, so that whatever a killed worker leaves is found by the next one.
 """
 
-import hashlib
 import io
 import tarfile
 from collections.abc import Callable, Iterator
@@ -14,7 +13,6 @@ from pathlib import Path
 
 import msgspec
 
-from nav_eval.config import compute_config_digest
 from nav_eval_worker.archives import IMAGE_LIMITS, WEIGHTS_LIMITS, ArchiveLimits
 from nav_eval_worker.archives.streams import Readable
 from nav_eval_worker.runtime.base import (
@@ -35,6 +33,7 @@ from nav_eval_worker.runtime.pods import spec
 from nav_eval_worker.runtime.pods.cluster import Cluster, KubernetesSettings
 from nav_eval_worker.runtime.pods.pair import PodPair
 from nav_eval_worker.runtime.pods.registry import REPOSITORY, RegistryClient, RegistryImages
+from nav_eval_worker.runtime.prepared_episodes import PreparedEpisodes
 
 PREPARE_SECONDS = 3600.0
 CACHE = Path(SIMULATOR_HOME) / "cache"
@@ -114,9 +113,8 @@ class KubernetesRuntime(Runtime):
 
     def _prepare(self, work: ShardWork, order: bytes) -> None:
         """Make what these episodes' scenes need, once: beside an agent nothing may be written for others."""
-        what = [compute_config_digest(work.benchmark), *work.episode_ids]
-        done = self._folder / "prepared" / hashlib.sha256(msgspec.json.encode(what)).hexdigest()
-        if not self._settings.prepared or done.exists():
+        prepared = PreparedEpisodes(self._folder / "prepared")
+        if not self._settings.prepared or prepared.has_all(work):
             return
         pair = PodPair(self._cluster, spec.make_name(work, "prepare"))
         self._cluster.create(spec.make_preparation_pod(work, self._settings, size=len(order)))
@@ -127,8 +125,7 @@ class KubernetesRuntime(Runtime):
                 raise RuntimeUnavailable(f"Preparing the scenes failed: {said}")
         finally:
             pair.stop()
-        done.parent.mkdir(parents=True, exist_ok=True)
-        done.touch()
+        prepared.add(work)
 
     def _remove(self, run: str) -> None:
         """Every pod of a run. What cannot be removed now is found by the next sweep."""

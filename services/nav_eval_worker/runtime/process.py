@@ -168,7 +168,8 @@ class ProcessRuntime(Runtime):
 
 def _start_program(program: str, order: Path) -> ReapedProcess:
     command = [sys.executable, "-m", program, str(order)]
-    return _start(command, environment=_make_environment(), errors=False)
+    environment = {**_make_environment(), "OPENBLAS_NUM_THREADS": "1"}  # a second one would only wait, in circles
+    return _start(command, environment=environment, errors=False)
 
 
 def _start(

@@ -204,7 +204,7 @@ def _is_suitable(
     role: str, target: EpisodeTarget, before: Sequence[EpisodeTarget], generator: GeneratorVersion
 ) -> bool:
     if role == TAKE:
-        return is_portable(target.thing)
+        return is_portable(target.thing, generator=generator)
     if role == PUT:
         carried = before[-1]
         is_sensible = can_be_put_on if generator == FIRST_GENERATOR else is_plausible_place

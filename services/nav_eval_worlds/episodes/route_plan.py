@@ -36,7 +36,8 @@ BESIDE = (50.0, 130.0)  #: degrees to the side of something that one passes
 LONG = 2.5  #: metres in one room after which something should be said
 FAR = 6.0  #: metres to a thing that one walks towards
 TURNED = 45.0  #: degrees after an opening that are a turn
-NEAR_IT, AROUND = 6, 16  #: samples before and behind a bend, over which the way must have turned, too
+NEAR_IT, AROUND = 6, 16  #: samples before and behind a bend, over which the way must have turned, too,
+LASTING = 18  #: and behind it for so long
 FAR_ASIDE = 110.0  #: degrees to the side of a goal that one sees on entering
 NARROW = 12.0  #: degrees of what is straight ahead
 
@@ -47,10 +48,18 @@ def find_turn(way: Way, stretch: Stretch) -> int | None:
     at = max(inner, key=lambda number: abs(way.measure_turn(number)), default=None)
     if at is None or abs(way.measure_turn(at)) < SHARP:
         return None
-    behind, side = way.compute_heading(at + NEAR_IT, at + AROUND), math.copysign(1.0, way.measure_turn(at))
-    before = (way.compute_heading(at - WINDOW, at), way.compute_heading(at - AROUND, at - NEAR_IT))
-    swings_back = any(side * wrap_degrees(behind - heading) < TURNED for heading in before)
-    return None if swings_back else at
+    side = math.copysign(1.0, way.measure_turn(at))
+    before = way.compute_heading(at - AROUND, at - NEAR_IT), way.compute_heading(at - WINDOW, at)
+    behind = way.compute_heading(at + NEAR_IT, at + AROUND)
+    comes_from = all(
+        side * wrap_degrees(behind - heading) >= TURNED for heading in way.list_headings(at - LASTING, at - NEAR_IT)
+    )
+    return at if comes_from and all(is_turned(way, at, heading, side) for heading in before) else None
+
+
+def is_turned(way: Way, at: int, heading: float, side: float) -> bool:
+    """Whether the way has turned to this side (1 is left) and no jog: so it has in every half metre."""
+    return all(side * wrap_degrees(own - heading) >= TURNED for own in way.list_headings(at + NEAR_IT, at + LASTING))
 
 
 class RoutePlanner:
@@ -207,7 +216,7 @@ class RoutePlanner:
             return
         heading = self._way.compute_heading(at - 4, at + 2)
         turn = wrap_degrees(self._way.compute_heading(at + 6, at + 18) - heading)
-        if TURNED <= abs(turn) <= 180 - TURNED:
+        if TURNED <= abs(turn) <= 180 - TURNED and is_turned(self._way, at, heading, math.copysign(1.0, turn)):
             yield Statement(
                 kind="turn_after",
                 at=self._way.points[at],

@@ -23,6 +23,7 @@ from nav_eval_worlds.instructions.paraphrases import ORIGINAL, find_changes
 ON_THE_WAY = 0.3  #: metres from a statement to the way
 ASIDE = (20.0, 160.0)  #: degrees at which somebody may say "on your left"
 TURNS = 30.0  #: degrees that may be called a turn
+LASTING = 15  #: samples over which a turn must hold
 BY = 1.6  #: metres from an opening at which something may be called "by" it
 NEAR = 2.5  #: metres to an opening that one passes
 
@@ -138,6 +139,11 @@ class _Checker:
                 yield f"the way turns by {turn:.0f}° only"
         elif (turn > 0) != (record["side"] == "left") or abs(turn) < TURNS:
             yield f"the way turns by {turn:.0f}° to the left"
+        elif offset:
+            sign = 1 if record["side"] == "left" else -1
+            later = [wrap_degrees(own - heading) for own in self._way.list_headings(place + offset, place + LASTING)]
+            if min(sign * own for own in later) < TURNS:
+                yield "the way takes the turn back at once"
 
     def _check_crossing(self, record: Record, at: Vec3, heading: float) -> Iterator[str]:
         rooms = [stretch.region for stretch in self._way.stretches]

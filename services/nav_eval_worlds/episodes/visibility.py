@@ -48,14 +48,18 @@ class SceneVisibility:
 
     def is_clear(self, start: Vec3, end: Vec3, *, ignoring: int = NOTHING) -> bool:
         """Whether nothing stands between two points; triangles of the object `ignoring` do not count."""
-        return bool(_check_clear(self._columns, _to_rows([start]), _to_rows([end]), ignoring)[0])
+        return self._look([start], [end], ignoring)[0]
 
     def check_visible_from(self, eyes: Sequence[Vec3], thing: SceneObject) -> list[bool]:
         """From which of these points some part of a thing can be seen, in whatever direction one looks."""
-        return [
-            bool(seen)
-            for seen in _check_clear(self._columns, _to_rows(eyes), _to_rows(_sample_points(thing)), thing.object_id)
-        ]
+        return self._look(eyes, _sample_points(thing), thing.object_id)
+
+    def _look(self, starts: Sequence[Vec3], ends: Sequence[Vec3], ignoring: int) -> list[bool]:
+        """For each start, whether the line to some end is clear."""
+        found = np.empty(len(starts), np.bool_)
+        _check_clear(self._columns, _to_rows(starts), _to_rows(ends), ignoring, found)
+        seen: list[bool] = found.tolist()
+        return seen
 
     def compute_visible_share(self, eye: Vec3, thing: SceneObject) -> float:
         """How much of a thing is seen from here, between 0 and 1."""
@@ -89,38 +93,57 @@ def _build_columns(corners: NDArray[np.float64], owner: NDArray[np.uint32]) -> _
     )
 
 
-@compile_kernel
 def _list_members(
     begin: NDArray[np.int64], end: NDArray[np.int64], shape: tuple[int, int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     first = np.zeros(shape[0] * shape[1] + 1, dtype=np.int64)
-    for triangle in range(len(begin)):
-        for i in range(begin[triangle, 0], end[triangle, 0]):
-            for j in range(begin[triangle, 1], end[triangle, 1]):
-                first[i * shape[1] + j + 1] += 1
+    _count_members(begin, end, shape[1], first[1:])
     first = np.cumsum(first)
-    member, free = np.empty(first[-1], dtype=np.int32), first.copy()
+    member = np.empty(first[-1], dtype=np.int32)
+    _fill_in_members(begin, end, shape[1], first.copy(), member)
+    return first, member
+
+
+# Kernels that return arrays need numba in each process; these fill arrays in.
+@compile_kernel
+def _count_members(begin: NDArray[np.int64], end: NDArray[np.int64], width: int, count: NDArray[np.int64]) -> None:
     for triangle in range(len(begin)):
         for i in range(begin[triangle, 0], end[triangle, 0]):
             for j in range(begin[triangle, 1], end[triangle, 1]):
-                column = i * shape[1] + j
+                count[i * width + j] += 1
+
+
+@compile_kernel
+def _fill_in_members(
+    begin: NDArray[np.int64],
+    end: NDArray[np.int64],
+    width: int,
+    free: NDArray[np.int64],
+    member: NDArray[np.int32],
+) -> None:
+    for triangle in range(len(begin)):
+        for i in range(begin[triangle, 0], end[triangle, 0]):
+            for j in range(begin[triangle, 1], end[triangle, 1]):
+                column = i * width + j
                 member[free[column]] = triangle
                 free[column] += 1
-    return first, member
 
 
 @compile_kernel
 def _check_clear(
-    columns: _Columns, starts: NDArray[np.float64], ends: NDArray[np.float64], ignoring: int
-) -> NDArray[np.bool_]:
+    columns: _Columns,
+    starts: NDArray[np.float64],
+    ends: NDArray[np.float64],
+    ignoring: int,
+    found: NDArray[np.bool_],
+) -> None:
     """For each start, whether the line to some end is clear."""
-    found = np.zeros(len(starts), dtype=np.bool_)
     for place in range(len(starts)):
+        found[place] = False
         for end in range(len(ends)):
             if not _is_blocked(columns, starts[place], ends[end], ignoring):
                 found[place] = True
                 break
-    return found
 
 
 @compile_kernel

@@ -8,7 +8,7 @@ from nav_eval.scene.model import Region
 from nav_eval_worlds.episodes.site import Site, compute_heading, wrap_degrees
 
 SPACING = 0.1  #: metres between samples of the path
-WINDOW = 10  #: samples over which a direction is measured
+WINDOW, HALF_METRE = 10, 5  #: samples over which a direction is measured
 STOREY, STEP = 1.0, 0.12  #: metres of height: between floors, and less than one step of stairs
 GRAZED = 0.7  #: metres; rooms that the way only grazes are not worth a word
 
@@ -59,6 +59,10 @@ class Way:
         top = len(self.points) - 1
         a, b = min(max(first, 0), top - 1), min(max(last, 1), top)
         return compute_heading(self.points[a], self.points[max(b, a + 1)])
+
+    def list_headings(self, first: int, last: int) -> list[float]:
+        """The direction of every half metre between two samples."""
+        return [self.compute_heading(start, start + HALF_METRE) for start in range(first, last - HALF_METRE + 1)]
 
     def measure_turn(self, at: int) -> float:
         """Degrees to the left around a sample."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from nav_eval.compilation import compile_nogil_kernel
 from nav_eval.generator_version import FIRST_GENERATOR
+from nav_eval.generators import LightTone
 from nav_eval.records.geometry import Vec3
 from nav_eval.scene.model import Light, Scene
 from nav_eval_worlds.houses.baked_light import FILM, bake_house_light, compute_sample_light, trace_samples
@@ -37,6 +38,7 @@ class HouseRelighting:
             self._samples = trace_samples(scene)
             self._of_vertex, wear = self._samples.of_vertex, self._samples.wear
         self._wear = _make_planes(wear)
+        self._is_worn = np.logical_or.reduceat((wear != 1.0).any(axis=1), np.arange(0, len(wear), _BLOCK))
         rest = self._compute_light([])
         shares = [_make_planes(self._compute_light(group) - rest) for group in self._groups]
         self._rest, *merged = _merge_alike([_make_planes(rest), *shares])
@@ -44,16 +46,24 @@ class HouseRelighting:
         self.places = self._of_vertex.astype(np.int32)
         self.places[find_glowing(scene)] = len(rest)  # the last place is always bright
 
-    def __call__(self, lights: Sequence[Light]) -> NDArray[np.uint8]:
+    def __call__(self, tones: Sequence[LightTone]) -> NDArray[np.uint8]:
         colors = self._colors
-        factors = self._find_factors(lights)
+        factors = self._find_factors(tones)
         if factors is None:
-            colors[self.places] = bake_house_light(replace(self._scene, lights=tuple(lights)))
+            pairs = zip(self._scene.lights, tones, strict=True)
+            lights = tuple(replace(light, color=tone.color, intensity=tone.intensity) for light, tone in pairs)
+            colors[self.places] = bake_house_light(replace(self._scene, lights=lights))
             return colors
         gain, bend = (1.0, 0.0) if self._is_first else FILM
         film = np.float32(gain), np.float32(bend)
         _add_up(
-            self._rest, self._shares, factors.astype(np.float32), film, self._wear, colors.view(np.uint32).reshape(-1)
+            self._rest,
+            self._shares,
+            factors.astype(np.float32),
+            film,
+            self._wear,
+            self._is_worn,
+            colors.view(np.uint32).reshape(-1),
         )
         return colors
 
@@ -70,15 +80,15 @@ class HouseRelighting:
         scene = replace(self._scene, lights=lights)
         return compute_vertex_light(scene) if self._is_first else compute_sample_light(scene, self._samples)
 
-    def _find_factors(self, lights: Sequence[Light]) -> NDArray[np.float64] | None:
+    def _find_factors(self, tones: Sequence[LightTone]) -> NDArray[np.float64] | None:
         """By group, on red, green and blue; None where lights of one group differ in what became of them."""
         factors = np.zeros((len(self._groups), 3))
         for number, group in enumerate(self._groups):
-            changes = [lights[n].intensity / self._scene.lights[n].intensity for n in group]
-            if max(changes) - min(changes) > SAME or len({lights[n].color for n in group}) > 1:
+            changes = [tones[n].intensity / self._scene.lights[n].intensity for n in group]
+            if max(changes) - min(changes) > SAME or len({tones[n].color for n in group}) > 1:
                 return None
-            has_color = not (self._is_first and lights[group[0]].kind == "sun")  # daylight of the first has its own
-            factors[number] = changes[0] * np.array(lights[group[0]].color if has_color else WHITE)
+            is_own = self._is_first and self._scene.lights[group[0]].kind == "sun"  # daylight of the first
+            factors[number] = changes[0] * np.array(WHITE if is_own else tones[group[0]].color)
         return factors
 
 
@@ -111,9 +121,13 @@ def _add_up(
     factors: NDArray[np.float32],
     film: tuple[np.float32, np.float32],
     wear: NDArray[np.float32],
+    is_worn: NDArray[np.bool_],
     out: NDArray[np.uint32],
 ) -> None:
-    """A few places at a time, group after group; a plane that is alone stands for all colours."""
+    """A few places at a time, group after group; a plane that is alone stands for all colours.
+
+    Where nothing is worn, which is most of a house, wear is not read.
+    """
     light, shown = np.empty(_BLOCK, dtype=np.float32), np.empty((3, _BLOCK), dtype=np.int32)
     one, most, last = np.float32(1.0), np.float32(255.0), len(rest) - 1
     for start in range(0, rest.shape[1], _BLOCK):
@@ -127,10 +141,16 @@ def _add_up(
                 factor, share = factors[group, k], shares[group, plane, start:end]
                 for i in range(len(share)):
                     light[i] += factor * share[i]
-            worn, byte = wear[k, start:end], shown[k]
-            for i in range(len(worn)):
-                seen = film[0] * light[i] / (one + film[1] * light[i]) * worn[i]
-                byte[i] = np.int32(min(max(seen, np.float32(0.0)), one) * most + np.float32(0.5))
+            if is_worn[start // _BLOCK]:
+                worn = wear[k, start:end]
+                for i in range(len(worn)):
+                    light[i] = film[0] * light[i] / (one + film[1] * light[i]) * worn[i]
+            else:
+                for i in range(end - start):
+                    light[i] = film[0] * light[i] / (one + film[1] * light[i])
+            byte = shown[k]
+            for i in range(end - start):
+                byte[i] = np.int32(min(max(light[i], np.float32(0.0)), one) * most + np.float32(0.5))
         red, green, blue, words = shown[0], shown[1], shown[2], out[start:end]
         for i in range(len(words)):
             words[i] = np.uint32(red[i] | green[i] << 8 | blue[i] << 16) | np.uint32(0xFF000000)

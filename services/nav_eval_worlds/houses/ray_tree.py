@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nav_eval.compilation import compile_inline, compile_kernel
+from nav_eval.compilation import compile_inline, compile_kernel, compile_scalar_kernel
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -30,19 +30,21 @@ class RayTree(NamedTuple):
 def make_ray_tree(corners: Array) -> RayTree:
     """The tree of N × 3 × 3 corners."""
     low, high = corners.min(axis=1), corners.max(axis=1)
-    order, boxes, children = _split_boxes(np.ascontiguousarray(low), np.ascontiguousarray(high))
+    count = len(corners)
+    order, boxes, children = np.arange(count), np.empty((2 * count + 1, 6)), np.zeros((2 * count + 1, 2), np.int64)
+    used = _split_boxes(np.ascontiguousarray(low), np.ascontiguousarray(high), order, boxes, children)
     chosen = corners[order]
     sides = np.concatenate([chosen[:, 0], chosen[:, 1] - chosen[:, 0], chosen[:, 2] - chosen[:, 0]], axis=1)
-    return RayTree(np.ascontiguousarray(sides), boxes, children)
+    return RayTree(np.ascontiguousarray(sides), boxes[:used].copy(), children[:used].copy())
 
 
 @compile_kernel
-def _split_boxes(low: Array, high: Array) -> tuple[Indices, Array, Indices]:
-    """Halve the longest side of each box until few triangles are left in it."""
+def _split_boxes(low: Array, high: Array, order: Indices, boxes: Array, children: Indices) -> int:
+    """Halve the longest side of each box until few triangles are left in it; how many boxes that makes.
+
+    The arrays are the caller's: code that returns new ones needs numba in each process.
+    """
     count = len(low)
-    order = np.arange(count)
-    boxes = np.empty((2 * count + 1, 6))
-    children = np.zeros((2 * count + 1, 2), np.int64)
     stack = np.empty((256, 3), np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, 0, count
     used, top = 1, 1
@@ -75,7 +77,7 @@ def _split_boxes(low: Array, high: Array) -> tuple[Indices, Array, Indices]:
         stack[top + 1, 0], stack[top + 1, 1], stack[top + 1, 2] = used + 1, cut, end
         top += 2
         used += 2
-    return order, boxes[:used].copy(), children[:used].copy()
+    return used
 
 
 @compile_inline
@@ -99,9 +101,25 @@ def _measure_hit(triangles: Array, place: int, start: Array, direction: Array) -
     return float((fx * qx + fy * qy + fz * qz) / area)
 
 
-@compile_kernel
-def find_hit(tree: RayTree, stack: Indices, start: Array, direction: Array, reach: float, anything: bool) -> float:
-    """How far it is to the nearest triangle on the way, or `reach`; with `anything` the first one found will do.
+@compile_inline
+def _is_passed_by(boxes: Array, node: int, start: Array, direction: Array, reach: float) -> bool:
+    """Whether a ray ends before a box, or does not meet it."""
+    enter, leave = 0.0, reach
+    for axis in range(3):
+        if direction[axis] != 0.0:
+            one = (boxes[node, axis] - start[axis]) / direction[axis]
+            other = (boxes[node, 3 + axis] - start[axis]) / direction[axis]
+            enter, leave = max(enter, min(one, other)), min(leave, max(one, other))
+            if enter > leave:
+                return True
+        elif start[axis] < boxes[node, axis] or start[axis] > boxes[node, 3 + axis]:
+            return True
+    return enter > leave
+
+
+@compile_scalar_kernel
+def find_hit(tree: RayTree, stack: Indices, start: Array, direction: Array, reach: float) -> float:
+    """How far it is to the nearest triangle on the way, or `reach`.
 
     `stack` is room for `STACK` numbers that the caller lends.
     """
@@ -112,15 +130,7 @@ def find_hit(tree: RayTree, stack: Indices, start: Array, direction: Array, reac
     while top > 0:
         top -= 1
         node = stack[top]
-        enter, leave = 0.0, nearest
-        for axis in range(3):
-            if direction[axis] != 0.0:
-                one = (boxes[node, axis] - start[axis]) / direction[axis]
-                other = (boxes[node, 3 + axis] - start[axis]) / direction[axis]
-                enter, leave = max(enter, min(one, other)), min(leave, max(one, other))
-            elif start[axis] < boxes[node, axis] or start[axis] > boxes[node, 3 + axis]:
-                leave = -1.0
-        if enter > leave:
+        if _is_passed_by(boxes, node, start, direction, nearest):
             continue
         if children[node, 1] > 0:
             stack[top], stack[top + 1] = children[node, 0], children[node, 1]
@@ -130,6 +140,43 @@ def find_hit(tree: RayTree, stack: Indices, start: Array, direction: Array, reac
             distance = _measure_hit(triangles, place, start, direction)
             if NEAREST < distance < nearest:
                 nearest = distance
-                if anything:
-                    return nearest
     return nearest
+
+
+@compile_inline
+def _is_blocking(tree: RayTree, leaf: int, start: Array, direction: Array, reach: float) -> bool:
+    """Whether a triangle of a leaf is in the way."""
+    for place in range(tree.children[leaf, 0], tree.children[leaf, 0] - tree.children[leaf, 1]):
+        if NEAREST < _measure_hit(tree.triangles, place, start, direction) < reach:
+            return True
+    return False
+
+
+@compile_scalar_kernel
+def find_blocker(tree: RayTree, stack: Indices, start: Array, direction: Array, reach: float, guess: int) -> int:
+    """A leaf with a triangle that is in the way, -1 if there is none.
+
+    What was in the way of a ray close by nearly always is again: `guess` is tried first, -1 is no guess. It changes no
+    answer. Larger boxes let through whatever a box within them does, also as rounded (neither subtraction nor division
+    turns an order round), so a leaf is looked into exactly if its own box is met.
+    """
+    boxes, children = tree.boxes, tree.children
+    if (
+        guess >= 0
+        and not _is_passed_by(boxes, guess, start, direction, reach)
+        and _is_blocking(tree, guess, start, direction, reach)
+    ):
+        return guess
+    stack[0] = 0
+    top = 1
+    while top > 0:
+        top -= 1
+        node = stack[top]
+        if _is_passed_by(boxes, node, start, direction, reach):
+            continue
+        if children[node, 1] > 0:
+            stack[top], stack[top + 1] = children[node, 0], children[node, 1]
+            top += 2
+        elif _is_blocking(tree, node, start, direction, reach):
+            return int(node)
+    return -1

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nav_eval.compilation import compile_inline, compile_kernel
-from nav_eval_worlds.houses.ray_tree import STACK, RayTree, find_hit
+from nav_eval_worlds.houses.ray_tree import STACK, RayTree, find_blocker, find_hit
 
 Array = NDArray[np.float64]
 
@@ -44,12 +44,13 @@ class Response(NamedTuple):
 
 def compute_response(tree: RayTree, points: Array, normals: Array, places: LightPlaces) -> Response:
     """Trace everything once."""
-    return Response(
-        _trace_surroundings(tree, points, normals, _HEMISPHERE),
-        _trace_panes(tree, points, normals, places.panes),
-        _trace_suns(tree, points, normals, places.suns),
-        _trace_lamps(tree, points, normals, places.lamps, _BULB_POINTS),
-    )
+    count = len(points)
+    found = Response(np.zeros(count), np.zeros(count), np.zeros(count), np.zeros((count, len(places.lamps))))
+    _trace_surroundings(tree, points, normals, _HEMISPHERE, found.open)
+    _trace_panes(tree, points, normals, places.panes, found.sky)
+    _trace_suns(tree, points, normals, places.suns, found.sun)
+    _trace_lamps(tree, points, normals, places.lamps, _BULB_POINTS, found.lamps)
+    return found
 
 
 @compile_inline
@@ -77,9 +78,8 @@ def _normalize(ray: Array) -> float:
 
 
 @compile_kernel
-def _trace_surroundings(tree: RayTree, points: Array, normals: Array, hemisphere: Array) -> Array:
+def _trace_surroundings(tree: RayTree, points: Array, normals: Array, hemisphere: Array, free: Array) -> None:
     """How open the space around each point is, from 0 to 1."""
-    free = np.zeros(len(points))
     ray, side, up, stack = np.empty(3), np.empty(3), np.empty(3), np.empty(STACK, np.int64)
     for i in range(len(points)):
         normal = normals[i]
@@ -88,16 +88,15 @@ def _trace_surroundings(tree: RayTree, points: Array, normals: Array, hemisphere
             a, b, c = hemisphere[n, 0], hemisphere[n, 1], hemisphere[n, 2]
             for axis in range(3):
                 ray[axis] = a * side[axis] + b * up[axis] + c * normal[axis]
-            free[i] += find_hit(tree, stack, points[i], ray, AROUND, False) / AROUND
+            free[i] += find_hit(tree, stack, points[i], ray, AROUND) / AROUND
         free[i] /= len(hemisphere)
-    return free
 
 
 @compile_kernel
-def _trace_lamps(tree: RayTree, points: Array, normals: Array, lamps: Array, bulb: Array) -> Array:
+def _trace_lamps(tree: RayTree, points: Array, normals: Array, lamps: Array, bulb: Array, found: Array) -> None:
     """What each point gets from each lamp."""
-    found = np.zeros((len(points), len(lamps)))
     ray, stack = np.empty(3), np.empty(STACK, np.int64)
+    blockers = np.full((len(lamps), len(bulb)), -1)
     for i in range(len(points)):
         point, normal = points[i], normals[i]
         for n in range(len(lamps)):
@@ -107,16 +106,20 @@ def _trace_lamps(tree: RayTree, points: Array, normals: Array, lamps: Array, bul
                 distance = _normalize(ray)
                 facing = ray[0] * normal[0] + ray[1] * normal[1] + ray[2] * normal[2]
                 way = distance - GAP
-                if distance < FARTHEST and facing > 0.0 and find_hit(tree, stack, point, ray, way, True) >= way:
+                if distance >= FARTHEST or facing <= 0.0:
+                    continue
+                blocker = find_blocker(tree, stack, point, ray, way, blockers[n, j])
+                if blocker >= 0:
+                    blockers[n, j] = blocker
+                else:
                     found[i, n] += (0.15 + 0.85 * facing) / (1.0 + (distance / LAMP_REACH) ** 2) / len(bulb)
-    return found
 
 
 @compile_kernel
-def _trace_panes(tree: RayTree, points: Array, normals: Array, panes: Array) -> Array:
+def _trace_panes(tree: RayTree, points: Array, normals: Array, panes: Array, found: Array) -> None:
     """What each point gets from the sky, through all windows."""
-    found = np.zeros(len(points))
     ray, stack = np.empty(3), np.empty(STACK, np.int64)
+    blockers = np.full(len(panes), -1)
     for i in range(len(points)):
         point, normal = points[i], normals[i]
         for n in range(len(panes)):
@@ -128,23 +131,28 @@ def _trace_panes(tree: RayTree, points: Array, normals: Array, panes: Array) -> 
             way = distance - GAP
             if distance > FARTHEST or facing <= 0.0 or leaving <= 0.0:
                 continue
-            if find_hit(tree, stack, point, ray, way, True) >= way:
+            blocker = find_blocker(tree, stack, point, ray, way, blockers[n])
+            if blocker >= 0:
+                blockers[n] = blocker
+            else:
                 found[i] += panes[n, 6] * facing * leaving / (np.pi * distance * distance + panes[n, 6])
-    return found
 
 
 @compile_kernel
-def _trace_suns(tree: RayTree, points: Array, normals: Array, suns: Array) -> Array:
+def _trace_suns(tree: RayTree, points: Array, normals: Array, suns: Array, found: Array) -> None:
     """What each point gets from the sun."""
-    found = np.zeros(len(points))
-    stack = np.empty(STACK, np.int64)
+    stack, blockers = np.empty(STACK, np.int64), np.full(len(suns), -1)
     for i in range(len(points)):
         normal = normals[i]
         for n in range(len(suns)):
             facing = suns[n, 0] * normal[0] + suns[n, 1] * normal[1] + suns[n, 2] * normal[2]
-            if facing > 0.0 and find_hit(tree, stack, points[i], suns[n], OUTSIDE, True) >= OUTSIDE:
+            if facing <= 0.0:
+                continue
+            blocker = find_blocker(tree, stack, points[i], suns[n], OUTSIDE, blockers[n])
+            if blocker >= 0:
+                blockers[n] = blocker
+            else:
                 found[i] += facing / len(suns)
-    return found
 
 
 def _make_hemisphere(rings: Sequence[int]) -> Array:

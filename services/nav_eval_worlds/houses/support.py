@@ -68,7 +68,7 @@ def measure_to_support(points: Array, parts: list[SolidPart]) -> float:
     lowest = points[points[:, 1] < low + 0.002]
     middle = lowest.mean(axis=0)
     feet = np.concatenate([[middle], *(lowest[:_FEET] + part * (middle - lowest[:_FEET]) for part in _INWARDS)])
-    ways = [find_hit(tree, stack, foot + np.array([0.0, _START, 0.0]), down, 10.0, False) for foot in feet]
+    ways = [find_hit(tree, stack, foot + np.array([0.0, _START, 0.0]), down, 10.0) for foot in feet]
     return max(0.0, min(ways) - _START)
 
 

@@ -177,31 +177,33 @@ def _check_essentials(house: GeneratedHouse) -> Iterator[str]:
 def _check_interpenetration(house: GeneratedHouse) -> Iterator[str]:
     """Pairs of things whose solids overlap."""
     meshes = [[part.mesh for part in get_world_parts(placed)] for placed in house.furniture]
-    boxes = np.array(
-        [[np.min([m.bounds[0] for m in own], axis=0), np.max([m.bounds[1] for m in own], axis=0)] for own in meshes]
-    )
+    bounds = [np.array([mesh.bounds for mesh in own]) for own in meshes]
+    boxes = np.array([[own[:, 0].min(axis=0), own[:, 1].max(axis=0)] for own in bounds])
     for one, other in _find_overlapping(boxes):
         a, b = house.furniture[one], house.furniture[other]
         if "rug" in (a.piece.category, b.piece.category):
             continue
         if a.piece.licence or b.piece.licence:  # models are not made of convex solids; their boxes were kept apart
             continue
-        if any(_is_penetrating(m, n) for m in meshes[one] for n in meshes[other]):
+        close = zip(*np.nonzero(_find_overlap(bounds[one], bounds[other])), strict=True)
+        if any(_is_penetrating(meshes[one][m], meshes[other][n]) for m, n in close):
             yield f"{a.piece.category} and {b.piece.category} in {a.room} interpenetrate"
 
 
 def _find_overlapping(boxes: Array) -> list[Point]:
-    low, high = boxes[:, 0], boxes[:, 1]
-    depth = np.minimum(high[:, None], high[None]) - np.maximum(low[:, None], low[None])
-    first, second = np.nonzero((depth > DEPTH).all(axis=2))
+    first, second = np.nonzero(_find_overlap(boxes, boxes))
     return [(int(a), int(b)) for a, b in zip(first, second, strict=True) if a < b]
+
+
+def _find_overlap(boxes: Array, others: Array) -> Mask:
+    """Which of N boxes are deep in which of M others."""
+    low = np.maximum(boxes[:, None, 0], others[None, :, 0])
+    high = np.minimum(boxes[:, None, 1], others[None, :, 1])
+    return np.asarray((high - low > DEPTH).all(axis=2))
 
 
 def _is_penetrating(one: SolidMesh, other: SolidMesh) -> bool:
     """A vertex or the middle of a triangle of one convex solid is deep inside the other."""
-    (a0, a1), (b0, b1) = one.bounds, other.bounds
-    if (np.minimum(a1, b1) - np.maximum(a0, b0) <= DEPTH).any():
-        return False
     return _is_inside(one, other) or _is_inside(other, one)
 
 

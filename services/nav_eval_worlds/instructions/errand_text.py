@@ -28,6 +28,12 @@ ERRANDS: dict[Language, dict[Split, Grammar]] = {
                 "go see {x}",
                 "stop by {x}",
             ),
+            "find_small": (
+                "(find|look for) {x}",
+                "go (and find|and look for|find) {x}",
+                "(walk|go) until you find {x}",
+                "(try to|see if you can) find {x}",
+            ),
             "bring": (
                 "take {x} (and bring {it} |)to {y}",
                 "pick up {x} and (carry|bring|take) {it} to {y}",
@@ -62,15 +68,21 @@ ERRANDS: dict[Language, dict[Split, Grammar]] = {
             "find": (
                 "(locate|search for|seek out) {x}",
                 "(head|make your way|proceed) to {x}",
-                "pay a visit to {x}",
+                "go over to {x}",
                 "get yourself to {x}",
                 "track down {x}",
                 "check on {x}",
             ),
+            "find_small": (
+                "(locate|search for|seek out) {x}",
+                "track down {x}",
+                "hunt for {x}",
+                "set out to find {x}",
+            ),
             "bring": (
                 "fetch {x} and (deliver|move) {it} to {y}",
-                "collect {x} and (leave|drop) {it} on {y}",
-                "retrieve {x} and (set {it} down|lay {it}) on {y}",
+                "collect {x} and (leave|rest) {it} on {y}",
+                "retrieve {x} and (set {it} down|deposit {it}) on {y}",
                 "grab {x} and move {it} to {y}",
                 "transfer {x} to {y}",
                 "deliver {x} to {y}",
@@ -93,7 +105,7 @@ ERRANDS: dict[Language, dict[Split, Grammar]] = {
                 "as soon as that is done,",
                 "next up,",
                 "with that out of the way,",
-                "afterwards",
+                "afterwards,",
             ),
             "last": ("to finish,", "last of all,", "as your last job,", "in the end,"),
             "up": ("head upstairs and", "make your way upstairs and"),
@@ -146,6 +158,7 @@ ELSEWHERE: dict[Language, dict[str, tuple[str, str]]] = {
 }
 NUMBERS: dict[Language, Sequence[str]] = {"en": ("", "one", "two", "three", "four"), "zh": ("", "一", "两", "三", "四")}
 AND = " and"
+SMALL = 0.45  #: metres: one looks for what is smaller, and goes to what is larger
 #: what goes without saying behind "go upstairs and"
 GOES = re.compile(r"^go (and )?(?=find|look|see|get)")
 QUESTIONS = ("could you please", "would you")
@@ -185,7 +198,7 @@ def write_errands(
         names = _name_parts(errand, language, describer)
         if names is None:
             return None
-        phrase = words.pick("find" if errand.to is None else "bring", frozenset(names))
+        phrase = words.pick(_name_kind(errand, ERRANDS[language][draw.split]), frozenset(names))
         lead = words.pick(_name_place(number, len(errands)))
         if phrase is None or lead is None:
             return None
@@ -229,6 +242,14 @@ def _name_elsewhere(stairs: StairsAhead | None, language: Language) -> str:
 def _name_number(number: int, language: Language) -> str:
     known = NUMBERS[language]
     return known[number] if number < len(known) else str(number)
+
+
+def _name_kind(errand: Errand, grammar: Grammar) -> str:
+    """What is to be done; nobody pays a visit to a cup."""
+    if errand.to is not None:
+        return "bring"
+    is_small = max(errand.thing.things[0].size) < SMALL
+    return "find_small" if is_small and "find_small" in grammar else "find"
 
 
 def _name_place(number: int, count: int) -> str:

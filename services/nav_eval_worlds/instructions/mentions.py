@@ -6,7 +6,8 @@ other wall is repainted. So everything counts that could be called by a word of 
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from nav_eval.dataset.episode import Episode
 from nav_eval.scene.model import Semantics
@@ -15,30 +16,49 @@ from nav_eval_worlds.instructions.words import can_be_called, get_noun, to_plura
 #: parts of the building: "wall lamp" and "floor mat" do not speak of the wall and the floor
 _SHELL = re.compile(r"\b(wall|floor|ceiling)s?\b(?! (?:lamp|cabinet|mat|clock|mirror|light|plan))")
 _SHELL_NAMES = ("wall", "floor", "ceiling")
+_WORD = re.compile(r"\w+")
+_NOUN_KEYS = frozenset({"noun", "on", "beside", "above"})
 
 
 def find_mentioned(semantics: Semantics, episode: Episode) -> frozenset[int]:
     """Ids of everything that the episode's words mention, or that may be taken for it."""
     text = " ".join(_list_texts(episode)).lower()
-    called = _list_called(semantics)
+    called, beginnings = _list_called(semantics)
     said = [name for name in set(_SHELL.findall(text)) if name in called]
-    said += [noun for noun in called if noun not in _SHELL_NAMES and _is_said(text, noun)]
+    may_be_said = (noun for word in set(_WORD.findall(text)) for noun in beginnings.get(word, ()))
+    said += [noun for noun in may_be_said if _is_said(text, noun)]
     seen = (number for number in episode.private.info.get("evidence", ()) if isinstance(number, int))
     return frozenset(seen).union(*(called[name] for name in said))
 
 
-_CALLED: OrderedDict[int, tuple[Semantics, dict[str, frozenset[int]]]] = OrderedDict()
+class _Names(NamedTuple):
+    """What things of a scene are called."""
+
+    called: dict[str, frozenset[int]]  #: every name, and what may be called by it
+    beginnings: dict[str, list[str]]  #: those that are no parts of the building, by the first word of one or several
+
+
+_CALLED: OrderedDict[int, tuple[Semantics, _Names]] = OrderedDict()
 _PLURALS: dict[str, str] = {}
 _KEPT = 8  #: scenes whose names are remembered: every episode asks for them
 
 
-def _list_called(semantics: Semantics) -> dict[str, frozenset[int]]:
-    """Every name that something in a scene has, and what may be called by it."""
+def _list_called(semantics: Semantics) -> _Names:
     if id(semantics) not in _CALLED:
-        _CALLED[id(semantics)] = (semantics, _find_called(semantics))
+        _CALLED[id(semantics)] = (semantics, _find_names(semantics))
         while len(_CALLED) > _KEPT:
             _CALLED.popitem(last=False)
     return _CALLED[id(semantics)][1]
+
+
+def _find_names(semantics: Semantics) -> _Names:
+    called = _find_called(semantics)
+    beginnings: dict[str, list[str]] = {}
+    for noun in called:
+        if noun not in _SHELL_NAMES:
+            for word in {word for form in (noun, _to_plural(noun)) for word in _WORD.findall(form)[:1]}:
+                beginnings.setdefault(word, []).append(noun)
+    return _Names(called, beginnings)
 
 
 def _find_called(semantics: Semantics) -> dict[str, frozenset[int]]:
@@ -51,8 +71,11 @@ def _find_called(semantics: Semantics) -> dict[str, frozenset[int]]:
 
 def _is_said(text: str, noun: str) -> bool:
     """Whether a text has the noun, as one or as several."""
-    plural = _PLURALS.get(noun) or _PLURALS.setdefault(noun, to_plural(noun))
-    return _has_word(text, noun) or _has_word(text, plural)
+    return _has_word(text, noun) or _has_word(text, _to_plural(noun))
+
+
+def _to_plural(noun: str) -> str:
+    return _PLURALS.get(noun) or _PLURALS.setdefault(noun, to_plural(noun))
 
 
 def _has_word(text: str, word: str) -> bool:
@@ -75,21 +98,21 @@ def _is_in_word(letter: str) -> bool:
     return letter.isalnum() or letter == "_"
 
 
-def _list_texts(episode: Episode) -> Iterator[str]:
+def _list_texts(episode: Episode) -> list[str]:
     """The instruction, and the English of what is said in another language."""
-    if episode.instruction is not None:
-        yield episode.instruction.text
     info = episode.private.info
-    yield from (text for text in info.get("references", ()) if isinstance(text, str))
+    texts = [] if episode.instruction is None else [episode.instruction.text]
+    texts += [text for text in info.get("references", ()) if isinstance(text, str)]
     for statement in info.get("statements", ()):
-        yield from _list_nouns(statement)
+        if isinstance(statement, dict):
+            _add_nouns(statement, texts)
+    return texts
 
 
-def _list_nouns(value: object) -> Iterator[str]:
+def _add_nouns(statement: Mapping[str, object], nouns: list[str]) -> None:
     """The nouns of a stored statement, however deep."""
-    if isinstance(value, Mapping):
-        for key, own in value.items():
-            if key in ("noun", "on", "beside", "above") and isinstance(own, str):
-                yield own
-            else:
-                yield from _list_nouns(own)
+    for key, value in statement.items():
+        if isinstance(value, dict):
+            _add_nouns(value, nouns)
+        elif isinstance(value, str) and key in _NOUN_KEYS:
+            nouns.append(value)

@@ -19,7 +19,14 @@ from nav_eval.randomness import derive_seed
 from nav_eval.registry import Registry
 from nav_eval_worlds.colours import SHADES
 from nav_eval_worlds.instructions import chinese_words
-from nav_eval_worlds.instructions.words import LANDMARKS, PORTABLE, get_synonym, to_instruction, to_plural
+from nav_eval_worlds.instructions.words import (
+    LANDMARKS,
+    LATER_PORTABLE,
+    PORTABLE,
+    get_synonym,
+    to_instruction,
+    to_plural,
+)
 
 ORIGINAL = "original_text"  #: in `info` of an episode whose text was paraphrased
 TRIES = 3  #: texts that are asked for before the original stays
@@ -148,9 +155,8 @@ def _find_words(text: str, words: Iterable[str], *, bounded: bool) -> list[str]:
 
 def _list_names() -> dict[str, str]:
     """Every name of a thing, room, opening or colour, and the one that stands for it and its synonyms."""
-    nouns = {
-        name for name in (*PORTABLE, *LANDMARKS, *_BUILDING, *chinese_words.NOUNS, *_ROOMS) if name and name != "stairs"
-    }
+    things = (*PORTABLE, *LATER_PORTABLE, *LANDMARKS, *chinese_words.NOUNS)
+    nouns = {name for name in (*things, *_BUILDING, *_ROOMS) if name and name != "stairs"}
     nouns |= {noun.split()[-1] for noun in nouns if noun not in _ROOMS} - {"room"}
     nouns |= {"couch", "pillow", "bin", "mug", "television", "photo", "fridge"}
     names = {word: get_synonym(noun) for noun in nouns for word in (noun, to_plural(noun))}

@@ -210,7 +210,7 @@ ROUTES: dict[Split, Grammar] = {
             "pivot (to your |to the |){side}",
             "spin to (the|your) {side}",
             "swivel (to the |){side}",
-            "take off to your {side}",
+            "start off to your {side}",
             "head off to (the|your) {side}",
             "set off to (your|the) {side}",
             "move off (to the |){side}, away from {ahead}",

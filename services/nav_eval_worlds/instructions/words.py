@@ -55,23 +55,41 @@ PLACES: tuple[tuple[frozenset[str], frozenset[str]], ...] = (
     (frozenset({"bottle", "bowl", "plate"}), _WORKTOPS | _TABLES),
     (frozenset({"cup", "mug"}), _WORKTOPS | _TABLES | {"desk", "nightstand"}),
     (frozenset({"jar"}), _WORKTOPS | {"shelf"}),
-    (frozenset({"candle", "vase"}), _TABLES | _SHELVING | {"console table", "nightstand", "piano"} - {"chest"}),
-    (frozenset({"book", "books"}), _TABLES | SEATS | {"desk", "nightstand", "shelf", "console table"} - {"chair"}),
+    (frozenset({"candle", "vase"}), (_TABLES | _SHELVING | {"console table", "nightstand", "piano"}) - {"chest"}),
+    (frozenset({"book", "books"}), (_TABLES | SEATS | {"desk", "nightstand", "shelf", "console table"}) - {"chair"}),
     (frozenset({"keyboard", "laptop"}), _TABLES | {"desk"}),
     (
         frozenset({"phone", "radio"}),
         _TABLES | {"console table", "desk", "dresser", "kitchen island", "nightstand", "shelf"},
     ),
     (frozenset({"clothes", "folded clothes", "hat"}), _SHELVING | {"armchair", "bed", "bench", "chair", "ottoman"}),
-    (frozenset({"folded towels", "towel"}), _SHELVING | {"bed", "bench", "chair"}),
+    (frozenset({"folded towels", "towel"}), _SHELVING | {"bed", "bench"}),
     (frozenset({"cushion", "pillow"}), SEATS),
-    (frozenset({"ball", "doll", "teddy bear", "toy", "toy car"}), _SHELVING | SEATS | {"desk"} - {"chair"}),
+    (frozenset({"ball", "doll", "teddy bear", "toy", "toy car"}), (_SHELVING | SEATS | {"desk"}) - {"chair"}),
     (frozenset({"shoes", "soap"}), frozenset()),  # they stay where they are
-    (frozenset({"toolbox"}), frozenset({"bench", "shelf", "workbench"})),
-    (
-        frozenset({"backpack", "bag", "basket", "box", "storage box"}),
-        _SHELVING | SEATS | {"desk", "workbench", "console table"},
-    ),
+    (frozenset({"toolbox"}), frozenset({"shelf", "workbench"})),
+    (frozenset({"backpack", "bag"}), _SHELVING | SEATS | {"console table", "desk", "workbench"}),
+    (frozenset({"basket", "box", "storage box"}), _SHELVING | {"bench", "console table", "desk", "workbench"}),
+)
+
+#: what houses of later generators have besides, that a hand can carry
+LATER_PORTABLE = frozenset(
+    {
+        "computer mouse", "cutting board", "document", "folder", "fruit", "knife block", "paint can", "pen holder",
+        "remote control", "teapot", "tool",
+    }
+)  # fmt: skip
+#: and where people put it; these lines are looked at first
+LATER_PLACES: tuple[tuple[frozenset[str], frozenset[str]], ...] = (
+    (frozenset({"toothbrush cup"}), frozenset()),  # it stays where it is
+    (frozenset({"glove box"}), frozenset({"counter", "desk", "shelf", "side table"})),
+    (frozenset({"remote control"}), _TABLES | {"armchair", "bed", "nightstand", "sofa", "tv stand"}),
+    (frozenset({"computer mouse"}), frozenset({"desk", "dining table", "table"})),
+    (frozenset({"document", "folder"}), _TABLES | {"console table", "desk", "nightstand", "shelf"}),
+    (frozenset({"pen holder"}), frozenset({"console table", "desk", "shelf", "side table", "table"})),
+    (frozenset({"fruit", "teapot"}), _WORKTOPS | _TABLES),
+    (frozenset({"cutting board", "knife block"}), _WORKTOPS),
+    (frozenset({"paint can", "tool"}), frozenset({"shelf", "workbench"})),
 )
 
 #: places that a thing stands in front of or beside; good for finding the way
@@ -119,9 +137,10 @@ def is_target(thing: SceneObject) -> bool:
     return thing.category not in NO_TARGET
 
 
-def is_portable(thing: SceneObject) -> bool:
+def is_portable(thing: SceneObject, *, generator: GeneratorVersion = FIRST_GENERATOR) -> bool:
     """A hand can carry it: a known word, and not larger than such things are."""
-    return bool({thing.category, get_noun(thing)} & PORTABLE) and max(thing.size) < 0.8
+    known = PORTABLE if generator == FIRST_GENERATOR else PORTABLE | LATER_PORTABLE
+    return bool({thing.category, get_noun(thing)} & known) and max(thing.size) < 0.8
 
 
 def is_surface(thing: SceneObject) -> bool:
@@ -135,7 +154,8 @@ def can_be_put_on(thing: SceneObject, surface: SceneObject) -> bool:
 
 def is_plausible_place(thing: SceneObject, surface: SceneObject) -> bool:
     """Whether people would keep it there: books on a desk, no toaster on the TV stand."""
-    known = [places for nouns, places in PLACES if {thing.category, get_noun(thing)} & nouns]
+    names = {thing.category, get_noun(thing)}
+    known = [places for nouns, places in (*LATER_PLACES, *PLACES) if names & nouns]
     return surface.category in known[0] if known else can_be_put_on(thing, surface)
 
 

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 HOME = Path(os.environ["STAND_IN_DOCKER_HOME"])
@@ -42,7 +43,8 @@ def run(*words: str) -> None:
 
 def remove(name: str) -> None:
     pid = HOME / f"{name}.pid"
-    os.killpg(int(pid.read_text()), signal.SIGKILL)
+    with suppress(ProcessLookupError):  # it has ended by itself
+        os.killpg(int(pid.read_text()), signal.SIGKILL)
     pid.unlink()
 
 

@@ -11,6 +11,7 @@ from agent_support import TASK, an_episode, free_port, observations
 from nav_eval.agents.addresses import connect
 from nav_eval.agents.client import AgentClient, ClientSettings
 from nav_eval.agents.failures import AgentFailure, ProtocolError
+from nav_eval.agents.messages import EndStatus, EpisodeEnd
 from nav_eval.evaluation.executor import _make_end
 from nav_eval.records.results import Cause
 from nav_eval_sdk import Agent, Episode, Observation, Outcome
@@ -69,6 +70,18 @@ def test_the_agent_is_told_how_it_ended(protocol: str, answer: str, status: str,
         outcome = heard.get(timeout=60)
     assert outcome.status == status
     assert reason in outcome.reason
+
+
+def test_an_agent_whose_answer_nobody_waited_for_is_told_the_end() -> None:
+    heard: queue.Queue[Outcome] = queue.Queue()
+    release = threading.Event()
+    with serve("grpc", Listener("hang", heard, release)) as client:
+        client.describe(TASK)
+        session = client.open_episode(an_episode())
+        session.send(observations(0)[0])
+        threading.Timer(0.2, release.set).start()
+        session.end(EpisodeEnd(status=EndStatus.CANCELLED, steps=7))
+        assert heard.get(timeout=60) == Outcome(status="cancelled", steps=7)
 
 
 def test_a_refused_version_is_told_at_once() -> None:

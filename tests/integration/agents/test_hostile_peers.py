@@ -16,7 +16,7 @@ from agent_support import TASK, an_episode
 from nav_eval.agents.client import ClientSettings
 from nav_eval.agents.failures import AgentFailure
 from nav_eval.agents.grpc_client import CLOSE_SECONDS, GrpcAgentClient
-from nav_eval.config.schema.benchmark import AgentServiceConfig
+from nav_eval.config.schema import AgentServiceConfig
 from nav_eval.evaluation.shard_protocol import Ended, Played, TimeLimits, decode_message, order_for
 from support.load import measure_slowdown
 from support.worker import room_benchmark_config

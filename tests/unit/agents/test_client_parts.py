@@ -16,8 +16,16 @@ from nav_eval.agents.addresses import SCHEMES, AddressError, connect
 from nav_eval.agents.client import ClientSettings, Watchdog, retry
 from nav_eval.agents.failures import AgentFailure, ConnectionLost, ProtocolError
 from nav_eval.agents.grpc_client import GrpcAgentClient
-from nav_eval.agents.local_client import LocalAgentClient, NoSuchAgent
-from nav_eval.agents.messages import Action, ActionSpec, Encoding, EpisodeEnd, Observation, TaskInterface
+from nav_eval.agents.local_client import LocalAgentClient, NoSuchAgent, load_agent_factory
+from nav_eval.agents.messages import (
+    Action,
+    ActionSpec,
+    Encoding,
+    EpisodeEnd,
+    Observation,
+    TaskInterface,
+    quote_last_words,
+)
 from nav_eval.agents.openpi_client import PolicyMapping, decode_actions, pack, read_mapping, resize_with_padding, unpack
 from nav_eval.agents.rest_client import RestAgentClient
 from nav_eval.agents.websocket_connection import Heartbeat
@@ -26,6 +34,7 @@ from nav_eval.errors import ConfigError
 from nav_eval.records.geometry import Pose
 from nav_eval.records.results import Cause
 from nav_eval.sensors import SensorSpec
+from nav_eval_sdk.cli import load_agent
 from support.load import Deadline, measure_slowdown
 
 TASK = TaskInterface(
@@ -123,7 +132,8 @@ def test_an_address_says_what_the_agent_speaks(address: str, kind: type) -> None
     ("address", "words"),
     [
         ("", "empty"),
-        ("ftp://host:1", "no protocol that we speak; we speak command, grpc"),
+        ("ftp://host:1", r"no protocol that we speak\. We speak command, grpc"),
+        ("grcp://host:1", "Did you mean 'grpc'"),
         ("grpc://:8085", "no host"),
         ("grpc://host:99999", "no usable port"),
         ("unix:", "path of a socket"),
@@ -133,6 +143,37 @@ def test_an_address_says_what_the_agent_speaks(address: str, kind: type) -> None
 def test_an_address_that_is_none_is_refused_with_what_would_be(address: str, words: str) -> None:
     with pytest.raises(AddressError, match=words):
         connect(address)
+
+
+SERVED_AT_ITS_END = """
+from nav_eval_sdk import Agent, serve
+class Mine(Agent):
+    def act(self, observation):
+        return "stop"
+serve(Mine)
+"""
+
+
+def test_a_file_that_serves_at_its_end_is_also_loaded_for_its_class(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "serving_agent.py"
+    file.write_text(SERVED_AT_ITS_END)
+    monkeypatch.setenv("NAV_EVAL_PROTOCOL", "none")  # `serve` would refuse it, and never end if it did not
+    assert load_agent_factory(f"{file}:Mine")().act(None) == "stop"
+    assert load_agent(f"{file}:Mine").__name__ == "Mine"
+
+
+def test_a_file_alone_is_told_how_it_becomes_an_agent(tmp_path: Path) -> None:
+    file = tmp_path / "agent.py"
+    file.write_text(SERVED_AT_ITS_END)
+    with pytest.raises(AddressError, match=r"is a file: give 'python .*agent\.py', which serves, or .*:CLASS"):
+        connect(str(file))
+
+
+def test_last_words_are_lines_without_the_marks_below_them() -> None:
+    log = b"Loading\n\n    raise ValueError('no weights')\n    ~~~~~^^^^^^^\nValueError: no weights\n"
+    assert quote_last_words(log) == "Loading | raise ValueError('no weights') | ValueError: no weights"
 
 
 @pytest.mark.parametrize(

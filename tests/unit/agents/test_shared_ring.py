@@ -78,6 +78,14 @@ def test_slots_that_are_held_are_not_used_again(ring: Ring) -> None:
     assert ring.take(7) is not None
 
 
+def test_a_slot_that_nobody_holds_serves_again_while_it_is_in_the_cache(ring: Ring) -> None:
+    used = set()
+    for sequence in range(1, 6):
+        used.add(id(ring.take(sequence)))
+        ring.release()
+    assert len(used) == 1
+
+
 def test_nobody_can_shrink_or_write_the_anonymous_memory() -> None:
     ring = Ring(SENSORS, slots=1)
     fd = os.open(ring.path, os.O_RDWR)

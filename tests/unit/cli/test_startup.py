@@ -62,4 +62,4 @@ def test_a_mistyped_command_is_answered_with_the_nearest() -> None:
         [sys.executable, "-m", "nav_eval.cli", "evalute"], capture_output=True, text=True, check=False, timeout=600
     )
     assert done.returncode == 2
-    assert "evaluate" in done.stderr
+    assert done.stderr.count("Did you mean 'evaluate'?") == 1

@@ -252,3 +252,14 @@ def test_a_competition_and_its_phases() -> None:
     assert demo.phase("dev").benchmark == "demo_lh_vln"
     assert demo.phase("dev").baselines[-1].privileged
     assert demo.phase("final") is None
+
+
+def test_limits_that_nobody_reads_are_told_and_what_was_written_down_whole_still_loads(write: Write) -> None:
+    """A run folder names every value: what it holds must load, though nobody asked for the service's own limits."""
+    write("configs/benchmarks/a.yaml", MINIMAL + "  agent_service: {timeout: 2, retries: 0}\n")
+    resolved = resolve("a", environ={})
+    told = " ".join(resolved.notes)
+    assert "agent_service.timeout = 2 is not read: evaluation.step_timeout = 30 counts" in told
+    assert "agent_service.retries = 0 is not read: evaluation.retries = 3 counts" in told
+    assert type(resolved.config).model_validate_json(resolved.config.model_dump_json()) == resolved.config
+    assert not resolve("a", environ={}, overrides=["evaluation.step_timeout=2", "evaluation.retries=0"]).notes

@@ -111,6 +111,13 @@ def test_what_we_write_reads_back(tree: dict[str, object]) -> None:
         assert parse_mapping(to_yaml(tree, comment=lambda path: f"about {path}"), source="f").tree == tree
 
 
+@pytest.mark.parametrize("text", ["0E0", "1e310", "-2E+5", "010", "0x1F", "yes", "~", ".inf", "1_000", "12:30:45", ""])
+def test_texts_that_look_like_something_else_stay_texts(text: str) -> None:
+    tree = {"one": text, "two": [text], text: 1}
+    assert parse_mapping(to_yaml(tree), source="f").tree == tree
+    assert yaml.safe_load(to_yaml({"one": text})) == {"one": text}
+
+
 def test_what_we_write_is_yaml_to_others_too() -> None:
     tree = {"a": [{"b": 1, "c": [1, {"d": math.pi}]}], "e": {}, "f": {"g": {"h": None, "i": []}}, "j": "yes"}
     assert yaml.safe_load(to_yaml(tree)) == tree

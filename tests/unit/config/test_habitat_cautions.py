@@ -72,6 +72,18 @@ CASES = {
         "defaults:\n  - objectnav_of_ours\n  - _self_\n" + SILENT.format(actions=ACTIONS),
         "defaults: objectnav_of_ours is not here, and what it says is missing",
     ),
+    "a value to be looked up": (
+        SILENT.format(actions=ACTIONS) + "  environment:\n    max_episode_steps: ${steps}\n",
+        "habitat.environment.max_episode_steps: interpolations are not resolved",
+    ),
+    "sensors of its own": (
+        SILENT.format(actions=ACTIONS + "    lab_sensors:\n      joint_sensor:\n        type: JointSensor\n"),
+        "The sensors joint_sensor have no counterpart here",
+    ),
+    "a camera of its own": (
+        SILENT.format(actions=ACTIONS) + "  simulator: {agents: {main_agent: {sim_sensors: {lidar: {type: Lidar}}}}}\n",
+        "The sensors lidar have no counterpart here",
+    ),
     "the training split": (SILENT.format(actions=ACTIONS).replace("split: val", "split: train"), "split is `train`"),
 }
 

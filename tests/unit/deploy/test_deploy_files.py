@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 import yaml
 
+from nav_eval.compilation import hash_package
 from support.paths import ROOT
 
 DOCKERFILES = sorted((ROOT / "deploy" / "docker").glob("Dockerfile.*"))
@@ -60,12 +61,21 @@ def test_dockerfiles_are_pinned_small_and_without_root(file: Path) -> None:
     text = file.read_text()
     assert "# syntax=" not in text  # it would be fetched from a registry
     assert re.search(r"^ARG BASE=\S+:\d+\.\d+\.\d+\S*$", text, re.MULTILINE)
-    assert set(re.findall(r"^FROM (\S+)", text, re.MULTILINE)) == {"${BASE}"}
+    stages = set(re.findall(r"^FROM \S+ AS (\S+)$", text, re.MULTILINE))
+    assert re.findall(r"^ARG KERNELS=(.+)$", text, re.MULTILINE) in ([], ["${BASE}"])
+    assert set(re.findall(r"^FROM (\S+)", text, re.MULTILINE)) - stages - {"${KERNELS}"} == {"${BASE}"}
     assert re.findall(r"^USER (\d+):\d+$", text, re.MULTILINE)[-1] != "0"
     assert "org.opencontainers.image.version" in text
     copied = re.findall(r"^COPY (?!--from)(.+) \S+$", text, re.MULTILINE)
     for source in (word for line in copied for word in line.split()):
         assert (ROOT / source).exists(), source
+
+
+@pytest.mark.parametrize("file", DOCKERFILES, ids=lambda file: file.suffix)
+def test_libraries_are_a_layer_that_our_code_does_not_change(file: Path) -> None:
+    lines = file.read_text().splitlines()
+    layers = [line for line in lines if line.startswith("COPY --from=build /opt/")]
+    assert layers == ["COPY --from=build /opt/nav-eval /opt/nav-eval", "COPY --from=build /opt/ours /opt/nav-eval"]
 
 
 def test_gateway_and_worker_share_their_layers() -> None:
@@ -189,3 +199,19 @@ def test_the_demo_prints_a_board_that_can_be_read() -> None:
     board = {"columns": ["sr", "ne"], "rows": [{"rank": 1, "team": "Team demo-1", "scores": {"sr": 0.5, "ne": None}}]}
     printed = runpy.run_path(str(ROOT / "deploy" / "docker" / "agent" / "demo.py"))["table"](board)
     assert printed.splitlines() == ["rank  team         sr     ne", "1     Team demo-1  0.500  -"]
+
+
+def test_machine_code_of_another_source_leaves_the_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the simulator's image keeps what an earlier one compiled."""
+    package = Path(importlib.import_module("nav_eval.scene.navigation").__file__).parent
+    current = f"objects_navigation/walk_{hash_package(package)}.0123.kernel"
+    for name in (
+        current,
+        "objects_navigation/walk_0123456789ab.0123.kernel",
+        "navigation/walk_0123456789ab-7.py311.nbi",
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    runpy.run_path(str(ROOT / "deploy/docker/simulator/drop_stale.py"), run_name="__main__")
+    assert [str(file.relative_to(tmp_path)) for file in tmp_path.rglob("*") if file.is_file()] == [current]

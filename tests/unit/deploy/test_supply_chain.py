@@ -52,7 +52,7 @@ def test_locks_follow_the_project(lock: str, extras: tuple[str, ...]) -> None:
 
 def test_images_install_nothing_without_a_hash() -> None:
     script = (ROOT / "deploy" / "docker" / "install.sh").read_text()
-    installs = [line for line in script.splitlines() if re.search(r"pip\" (install|wheel)", line)]
+    installs = [line for line in script.splitlines() if re.search(r"pip\" (--python \S+ )?(install|wheel)", line)]
     assert len(installs) == 4
     assert all("--require-hashes" in line or "--no-deps" in line for line in installs)
     assert "--no-build-isolation" in script

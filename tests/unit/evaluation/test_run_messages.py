@@ -10,7 +10,11 @@ from typer.testing import CliRunner
 from nav_eval.agents.json_messages import decode_actions
 from nav_eval.agents.messages import ProtocolError
 from nav_eval.cli import app
+from nav_eval.config import load_benchmark
+from nav_eval.config.schema import AgentServiceConfig
+from nav_eval.errors import NavEvalError
 from nav_eval.evaluation.aggregation import build_report
+from nav_eval.evaluation.executor import open_agent
 from nav_eval.evaluation.html_report import render_html
 from nav_eval.evaluation.report import ReportHeader
 from nav_eval.evaluation.run_folder import RunResults, compare_runs
@@ -100,3 +104,27 @@ def test_mcnemar_is_for_yes_or_no_metrics() -> None:
     found = compare_runs(make_run("a", [1.0, 0.0, 1.0, 1.0]), make_run("b", [0.0, 0.0, 1.0, 0.0]), directions={})
     assert found["success"].mcnemar is not None
     assert found["spl"].mcnemar is None
+
+
+def test_the_benchmark_names_the_agent_where_the_command_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for service, said in (
+        ("", "Which agent? Give --agent"),
+        ("agent_service: {type: local, endpoint: 'baseline:randm'}\n", "There is no baseline 'randm'"),
+    ):
+        Path("mine.yaml").write_text(f"extends: demo_vln\nname: mine\n{service}")
+        result = CliRunner().invoke(app, ["evaluate", "mine.yaml", "--out", "run"])
+        assert result.exit_code != 0
+        assert said in str(result.exception) + result.output
+    service = AgentServiceConfig(protocol="rest", endpoint="gpu-box:8000")
+    assert service.address == "http://gpu-box:8000"
+    assert AgentServiceConfig(endpoint="unix:/rpc/agent.sock").address == "unix:/rpc/agent.sock"
+
+
+@pytest.mark.parametrize("name", ["random", "forward", "stop"])
+def test_a_baseline_that_walks_is_refused_where_nobody_walks(name: str) -> None:
+    benchmark = load_benchmark("demo_localization", environ={})
+    with pytest.raises(NavEvalError, match="walks and stops, and here nobody walks"):
+        open_agent(f"Baseline:{name}", benchmark, [])

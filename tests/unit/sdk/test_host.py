@@ -7,6 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
 import pytest
 
 from nav_eval_sdk import Action, Agent, Episode, Observation, Outcome, Pose
@@ -216,3 +217,63 @@ def test_the_end_of_an_episode_is_told_once() -> None:
     host.end("s", Outcome())
     host.end("s", Outcome(status="cancelled"))
     assert told == [("s", "completed")]
+
+
+async def wait_for_it(observation: Observation) -> str:
+    return "stop"
+
+
+def test_an_answer_of_the_wrong_kind_is_told_what_it_is() -> None:
+    for answer, said in (
+        (wait_for_it(Observation(0, {})), "act is `async`"),
+        ((word for word in ["stop"]), "act has a `yield`"),
+        (("move_forward", {"distance": 1.0}), r"return Action\('move_forward', \{'distance': 1.0\}\)"),
+    ):
+        with pytest.raises(BadAnswer, match=said):
+            parse_answer(answer)
+
+
+class SeesNothing(Agent):
+    sensors = ["rgb"]  # noqa: RUF012
+
+    def act(self, observation: Observation) -> str:
+        return str(observation["depth"])
+
+
+def test_a_sensor_that_is_not_there_is_named_with_the_line_that_wants_it() -> None:
+    host = Host(SeesNothing)
+    host.start()
+    host.reset(an_episode("a"))
+    with pytest.raises(AgentError, match=r"no 'depth' in the observation; this one has rgb.*\(test_host\.py:\d+\)"):
+        host.act("a", 1, Observation(0, {"rgb": np.zeros((2, 2, 3))}))
+
+
+def test_a_mistake_in_how_an_agent_is_called_names_no_line_of_ours() -> None:
+    class TakesNothing(Agent):
+        def reset(self) -> None:  # type: ignore[override]
+            pass
+
+        def act(self, observation: Observation) -> str:
+            return "stop"
+
+    host = Host(TakesNothing)
+    host.start()
+    with pytest.raises(AgentError) as raised:
+        host.reset(an_episode("a"))
+    assert "takes 1 positional argument" in str(raised.value)
+    assert "host.py" not in str(raised.value)
+
+
+def test_one_sensor_may_be_a_plain_name() -> None:
+    class One(SeesNothing):
+        sensors = "rgb"
+
+    assert dict(One().describe().sensors) == {"rgb": ("raw",)}
+
+
+def test_a_pair_is_two_actions_or_one_with_its_arguments() -> None:
+    """Only what cannot be an action is told to be arguments."""
+    two = parse_answer(["turn_left", {"action": "move_forward", "action_args": {"step_size": 0.1}}])
+    assert [action.name for action in two] == ["turn_left", "move_forward"]
+    with pytest.raises(BadAnswer, match=r"with arguments, return Action\('move_forward', \{'step_size': 0.1\}\)"):
+        parse_answer(("move_forward", {"step_size": 0.1}))

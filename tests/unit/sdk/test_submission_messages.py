@@ -39,7 +39,7 @@ def test_progress_goes_into_a_file_as_lines() -> None:
         ("agent", "is a folder"),
         ("missing.tar", "There is no file"),
         ("./image", "There is no file"),
-        ("text.tar", "is no archive of an image"),
+        ("text.tar", r"is no archive of an image \(file could not be opened successfully\); write it with"),
         ("folder.tar", "without an image in it"),
         ("team/image:1", "docker"),
     ],

@@ -15,6 +15,8 @@ from nav_eval.scene.model import Light, Scene
 from nav_eval.scene.objects import place_objects
 from nav_eval.simulator.domain_randomization import DomainDraw, DomainRandomizationManager, randomize_scene
 from nav_eval.simulator.rendering import ALL_CHANNELS, Camera, Frame, Renderer
+from nav_eval.simulator.rendering.draw_list import DrawRun
+from nav_eval.simulator.rendering.gpu_scene import _DrawState
 from nav_eval.simulator.repainter import Repainter
 from nav_eval_worlds.houses import generate_house
 from nav_eval_worlds.houses.baked_light import bake_house_light
@@ -100,7 +102,7 @@ def test_another_scene_is_no_look_of_this_one() -> None:
 
 
 def make_lit_scene() -> Scene:
-    """Boxes in a house without our names for surfaces, lit by two lamps and shaded."""
+    """Boxes in a house without our names for surfaces."""
     things = [
         PrimitiveCubeCfg(name=f"box_{n}", category="table", position=(n - 1.0, 0.4, -2.0), size=(0.8, 0.8, 0.8))
         for n in range(3)
@@ -113,16 +115,18 @@ def make_lit_scene() -> Scene:
         triangle_object=base.triangle_object[:0],
         triangle_category=base.triangle_category[:0],
         semantics=replace(base.semantics, objects=()),
-        lights=(Light(kind="point", position=(0.0, 3.0, 0.0), intensity=9.0),),
     )
     return place_objects(empty, things, root=Path()).scene
 
 
-@pytest.mark.parametrize("lamps", [True, False], ids=["lamps of its own", "plain light"])
+LAMP = Light(kind="point", position=(0.0, 3.0, 0.0), intensity=9.0)
+SUN = Light(kind="sun", direction=(-0.3, -0.8, -0.5), intensity=2.0)
+
+
+@pytest.mark.parametrize("light", [LAMP, SUN, None], ids=["a lamp of its own", "a sun of its own", "plain light"])
 @pytest.mark.parametrize(("level", "scene_mode"), [(1, 2), (3, 3)])
-def test_lit_surfaces_are_repainted_too(level: int, scene_mode: int, lamps: bool) -> None:
-    scene = make_lit_scene()
-    scene = scene if lamps else replace(scene, lights=())
+def test_lit_surfaces_are_repainted_too(level: int, scene_mode: int, light: Light | None) -> None:
+    scene = replace(make_lit_scene(), lights=() if light is None else (light,))
     drawn = draw(level, scene_mode=scene_mode)
     camera = Camera(
         position=(0.0, 1.6, 0.5),
@@ -133,7 +137,9 @@ def test_lit_surfaces_are_repainted_too(level: int, scene_mode: int, lamps: bool
         near=0.05,
         far=50.0,
     )
-    shown = Renderer(Repainter(scene).paint(drawn, EPISODE)).render(camera, ALL_CHANNELS)
+    repainter = Repainter(scene)
+    repainter.paint(draw(level, scene_mode=scene_mode, name="the one before"), EPISODE)
+    shown = Renderer(repainter.paint(drawn, EPISODE)).render(camera, ALL_CHANNELS)
     expected = Renderer(randomize_scene(scene, drawn, EPISODE)).render(camera, ALL_CHANNELS)
     assert len(np.unique(expected.instance)) > (5 if scene_mode == 3 else 3)
     compare([shown], [expected], colours=4)
@@ -176,3 +182,13 @@ def test_a_look_that_follows_another_shows_what_it_shows_alone() -> None:
     take_pictures(renderer, house())
     renderer.repaint(repainter().paint(looks[1], EPISODE))
     compare(take_pictures(renderer, house()), alone, colours=0)
+
+
+def test_neighbours_that_are_drawn_alike_are_drawn_by_one_call() -> None:
+    gpu = Renderer(repainter().paint(draw(1, scene_mode=0), EPISODE))._gpu
+    one, other = (_DrawState(*[None] * 3, cutoff=cutoff) for cutoff in (None, 0.5))  # type: ignore[arg-type]
+    outputs = ("color",)
+    gpu._brushes[outputs, False] = dict(enumerate((one, one, other)))
+    runs = [DrawRun(0, 0, 5), DrawRun(1, 5, 2), DrawRun(2, 7, 1), DrawRun(1, 9, 1)]  # between the last two is a gap
+    joined = list(gpu._join_runs(runs, outputs, layered=False))
+    assert joined == [(one, 0, 7), (other, 7, 1), (one, 9, 1)]

@@ -1,5 +1,7 @@
 """The small parts of a worker: plans, logs, folders by digest, settings."""
 
+import subprocess
+import sys
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from nav_eval.errors import ConfigError
 from nav_eval_store.submissions.lifecycle import Deadlines
 from nav_eval_store.work.queues import JobQueue
 from nav_eval_worker.jobs.canary import LONGEST_SHARD, plan_shards
-from nav_eval_worker.runtime import output
+from nav_eval_worker.runtime import output, process
 from nav_eval_worker.runtime.output import CappedLog
 from nav_eval_worker.runtime.process import DigestStore
 from nav_eval_worker.settings import WorkerSettings, parse_deadlines
@@ -164,3 +166,16 @@ def test_which_queues_and_how_many_jobs(variables: dict[str, str], queues: list[
 def test_a_queue_that_there_is_not_is_refused() -> None:
     with pytest.raises(ConfigError, match="there are quick, shards, gpu"):
         WorkerSettings.from_environment({"NAV_EVAL_WORKER_QUEUES": "quick,slow"})
+
+
+def test_a_simulator_has_no_second_thread_of_algebra_that_waits_in_circles(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "counting.py").write_text("import os, sys, numpy; print(len(os.listdir('/proc/self/task')))")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    started: list[dict[str, str]] = []
+    monkeypatch.setattr(process, "_start", lambda command, *, environment, errors: started.append(environment))
+    process._start_program("counting", tmp_path)
+    count = [sys.executable, "-m", "counting"]
+    assert subprocess.run(count, env=started[0], capture_output=True, text=True, check=True).stdout.strip() == "1"

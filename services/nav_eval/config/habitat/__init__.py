@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nav_eval.config.file_kinds import KINDS
 from nav_eval.config.habitat import mapping
-from nav_eval.config.habitat.cautions import list_cautions, list_missing_files, note_facts
+from nav_eval.config.habitat.cautions import list_cautions, list_losses, list_missing_files, note_facts
 from nav_eval.config.habitat.hydra import HydraComposer
 from nav_eval.config.habitat.mapping import Tree
 from nav_eval.config.habitat.values import (
@@ -61,7 +61,8 @@ def migrate_habitat(path: Path) -> HabitatMigration:
         names=KnownNames.from_installation(),
     )
     not_carried = (*unresolved, *leaves.rest(explain_leftover))
-    cautions = (*list_cautions(tree, facts), *list_missing_files(unresolved))
+    losses = list_losses(not_carried, unread=leaves.unread)
+    cautions = (*list_cautions(tree, facts), *losses, *list_missing_files(unresolved))
     return HabitatMigration(source=path.name, tree=tree, not_carried=not_carried, cautions=cautions)
 
 

@@ -4,15 +4,19 @@ Habitat's defaults and what it leaves to other files make a benchmark that loads
 caution is a sentence that says what was understood and what to change.
 """
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from nav_eval.config.habitat.mapping import ACTIONS
-from nav_eval.config.habitat.values import HabitatLeaves, LeftoverValue
+from nav_eval.config.habitat.values import NO_CAMERA, NO_SENSOR, HabitatLeaves, LeftoverValue
 
 LEAST_VLN_SUCCESS = 1.0  #: metres; VLN's benchmarks use 3, and 0.2 is Habitat's default for PointNav
 STEPS = ("habitat", "environment", "max_episode_steps")
 RXR_FEATURES = ("rxr_instruction", "rxr_instruction_sensor")
+
+#: The sensor that a value belongs to, in the words of either style.
+_SENSOR_NAME = re.compile(r"(?:sim_sensors\.|lab_sensors\.|SENSORS: )([^.: ]+)")
 
 
 class StatedFacts(NamedTuple):
@@ -74,6 +78,18 @@ def _check_actions(task: dict[str, Any], facts: StatedFacts) -> Iterator[str]:
         yield (
             f"The actions {', '.join(unknown)} have no counterpart here: an agent that gives one of them ends in a "
             "protocol_error. See that it does not, or add yours as a plug-in."
+        )
+
+
+def list_losses(not_carried: Iterable[LeftoverValue], *, unread: Sequence[str]) -> Iterator[str]:
+    """What was not carried over although it decides how agents are judged or what they see."""
+    if unread:
+        yield f"{', '.join(unread)}: interpolations are not resolved, and defaults were taken: write the values."
+    lost = [entry.name for entry in not_carried if entry.reason in (NO_CAMERA, NO_SENSOR)]
+    if names := dict.fromkeys(found[1] for found in map(_SENSOR_NAME.search, lost) if found):
+        yield (
+            f"The sensors {', '.join(names)} have no counterpart here, and no agent gets them: give task.sensors "
+            "cameras of ours in their place, or see that nobody needs them."
         )
 
 

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from nav_eval.config.habitat import hydra
-from nav_eval.config.habitat.values import TRAINING_ONLY, HabitatLeaves
+from nav_eval.config.habitat.values import NO_CAMERA, NO_SENSOR, TRAINING_ONLY, HabitatLeaves
 from nav_eval.config.layers import KeyPath
 from nav_eval.errors import ConfigError
 
@@ -290,7 +290,7 @@ def map_cameras(leaves: HabitatLeaves, *, agent: str) -> dict[str, Tree]:
     for name in leaves.below(*place):
         kind = next((kind for kind in _CAMERA_TYPES if f"{kind}_sensor" in name), None)
         if kind is None:
-            leaves.refuse((*place, name), "there is no such camera here")
+            leaves.refuse((*place, name), NO_CAMERA)
             continue
         ours = name.removesuffix("_sensor")
         leaves.take(*place, name)
@@ -351,7 +351,7 @@ def map_task_sensors(leaves: HabitatLeaves) -> dict[str, Tree]:
         entry = _map_task_sensor(leaves, name, place)
         if entry is None:
             privileged = any(word in name for word in _PRIVILEGED)
-            leaves.refuse(place, "privileged: agents never get it" if privileged else "there is no such sensor here")
+            leaves.refuse(place, "privileged: agents never get it" if privileged else NO_SENSOR)
             continue
         leaves.take(*place)
         leaves.take(*place, "type")

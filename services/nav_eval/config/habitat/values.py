@@ -40,6 +40,8 @@ class LeftoverValue:
         )
 
 
+INTERPOLATION = "an interpolation; write its value"
+NO_CAMERA, NO_SENSOR = "there is no such camera here", "there is no such sensor here"
 TRAINING_ONLY = "for training; an evaluation does not need it"
 _ORDER = "the order of episodes never depends on the agent, and each is run once"
 
@@ -68,15 +70,23 @@ class HabitatLeaves:
         self._leaves: dict[KeyPath, HabitatLeaf] = {}
         self._taken: set[KeyPath] = set()
         self._refused: dict[KeyPath, str] = {}
+        self._unread: dict[KeyPath, str] = {}
 
     def add(self, path: KeyPath, leaf: HabitatLeaf) -> None:
         self._leaves[path] = leaf
         if isinstance(leaf.value, str) and "${" in leaf.value:
-            self._refused[path] = "an interpolation; write its value"
+            self._refused[path] = INTERPOLATION
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """Values that somebody asked for and that are interpolations: a default took their place."""
+        return tuple(self._unread.values())
 
     def take(self, *path: str | int) -> Any:  # noqa: ANN401
         """The value at a path, which is thereby carried over; None when nobody said it."""
         if path not in self._leaves or path in self._refused:
+            if self._refused.get(path) == INTERPOLATION:
+                self._unread[path] = self._leaves[path].name
             return None
         self._taken.add(path)
         return self._leaves[path].value

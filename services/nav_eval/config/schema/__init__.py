@@ -1,7 +1,7 @@
 """Every configuration model, one room per idea."""
 
+from nav_eval.config.schema.agent_service import AgentServiceConfig
 from nav_eval.config.schema.benchmark import (
-    AgentServiceConfig,
     BenchmarkConfig,
     DatasetConfig,
     EvaluationConfig,

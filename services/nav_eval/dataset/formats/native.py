@@ -91,10 +91,15 @@ _LINES = _FileFrame(b"", b"\n", b"\n")
 _DOCUMENT = _FileFrame(b'{"format":"%s","version":%d,"episodes":[\n' % (FORMAT.encode(), VERSION), b",\n", b"\n]}\n")
 
 
-def write_episodes(path: Path, episodes: Iterable[Episode]) -> int:
-    """Write `episodes` in the form that the file's ending names; how many there were."""
+def check_ending(path: Path) -> None:
+    """Whether episodes can be written there: better known before they are made."""
     if not path.name.endswith(_SUFFIXES):
         raise DatasetError(f"Cannot write episodes to {path}; allowed endings are {', '.join(_SUFFIXES)}.")
+
+
+def write_episodes(path: Path, episodes: Iterable[Episode]) -> int:
+    """Write `episodes` in the form that the file's ending names; how many there were."""
+    check_ending(path)
     shape = _LINES if path.name.removesuffix(".gz").endswith(".jsonl") else _DOCUMENT
     count = 0
     with _open_unfinished(path) as file:

@@ -139,11 +139,13 @@ def _vote(scene: Scene, *, path: Path, expected: str, log: ReadLog) -> str:
     refuse_tilted(scene, shape, expected=expected, source=str(path))
     decisive = DECISIVE if suffix in PRESCRIBED else DECISIVE_ALONE
     voted = choose_axis(shape, expected=expected, decisive=decisive)
-    is_ruled = suffix in PRESCRIBED and find_dataset_by_name(path) is None
-    if voted == expected or not is_ruled or _is_only_ground(shape, voted, expected):
+    if voted == expected or find_dataset_by_name(path) or _is_only_ground(shape, voted, expected):
         return voted
     if shape.level_share("xyz".index(voted)) < MUCH:  # a figure or a tool: there is no floor that would be up
         return expected
+    if suffix not in PRESCRIBED:
+        log.note(f"If it lies on its side now, pass up={expected}, which is usual in {suffix} files.")
+        return voted
     log.warn(
         f"By its shape +{voted.upper()} could be up; {suffix} files have +{expected.upper()} up, and so it is read. "
         f"If it lies on its side, pass up={voted}."
@@ -167,7 +169,8 @@ def choose_axis(shape: Shape, *, expected: str, decisive: float) -> str:
             return axis
         lower = there.extent < here.extent
         storeyed = there.storey_height is not None and there.extent >= 2.0
-        if there.score > decisive * here.score and lower and storeyed:
+        drawn_so = axis != "x"  # what looks so is a thing on its side: no program draws buildings X up
+        if there.score > decisive * here.score and lower and storeyed and drawn_so:
             return axis
     return expected
 

@@ -136,7 +136,8 @@ REACH = 8192.0
 """nor is one that reaches that many pixels far."""
 
 SLIVER, MISSES, HITS, UNCLEAR = np.uint8(0), np.uint8(1), np.uint8(2), np.uint8(3)
-"""What becomes of a triangle: never drawn; surely touches no pixel; may touch pixels; too near to tell."""
+"""What becomes of a triangle: never drawn; surely touches no pixel; may touch pixels; too near to tell. The last two
+are those with the second bit."""
 
 TOLERANCE = 2e-5
 """Relative, for depths in single precision."""
@@ -272,6 +273,23 @@ class ProjectedChunk(NamedTuple):
 def make_projected_chunk() -> ProjectedChunk:
     points, spans = np.empty(9 * LANES, dtype=np.float32), np.empty(5 * LANES, dtype=np.float32)
     return ProjectedChunk(points, spans, np.empty(LANES, dtype=np.uint8))
+
+
+_LOW_BITS, _GATHER_BITS = np.uint64(0x0101010101010101), np.uint64(0x0102040810204080)
+
+
+@compile_nogil_inline
+def list_drawable(window: ProjectedChunk, count: int, reject: bool) -> np.uint64:
+    """A bit for each of the first `count` triangles that is no sliver and (`reject`) does not surely miss all pixels.
+
+    Eight fates at a time: the product brings one bit of each byte together in the highest byte.
+    """
+    drawable = np.uint64(0)
+    fates = window.fate.view(np.uint64)
+    for k in range(LANES // 8):
+        kept = fates[k] >> np.uint64(1) if reject else fates[k] | fates[k] >> np.uint64(1)
+        drawable |= ((kept & _LOW_BITS) * _GATHER_BITS) >> np.uint64(56) << np.uint64(8 * k)
+    return drawable & (~np.uint64(0) >> np.uint64(LANES - count))
 
 
 @compile_nogil_inline

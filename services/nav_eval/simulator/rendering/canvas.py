@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nav_eval.scene.model import Material, Scene, Texture
-from nav_eval.simulator.rendering.lighting import Lighting, choose_lighting
+from nav_eval.simulator.rendering.lighting import FacingShares, Lighting, choose_lighting
 from nav_eval.simulator.rendering.moving_room import (
     ON_DULL,
     ON_SHADED,
@@ -191,6 +191,7 @@ class PaintedCanvas:
             mipmaps=(*self._shown.mipmaps, *(_LATER for _ in pictures)),
             materials=self._paint_materials(look),
             lighting=look.lighting,
+            placed_vertices=len(look.things.shape) * THING_VERTICES,
         )
 
     @cached_property
@@ -225,7 +226,9 @@ class PaintedCanvas:
     def _find_light(self, lighting: Lighting) -> tuple[Array, Array]:
         """Light and sheen of dull surfaces, by way of facing."""
         if self._light is None or self._light[0] is not lighting:
-            self._light = lighting, lighting.compute_diffuse(self._normals), lighting.compute_sheen(self._normals)
+            if self._light is None:  # looks change how strong lights are and their colour, nothing else
+                self._shares = FacingShares.over(self._normals, lighting)
+            self._light = lighting, *self._shares.add_up(lighting)
         return self._light[1:]
 
     def _find_light_of_things(self, look: Look) -> tuple[Array, Array]:
@@ -234,8 +237,10 @@ class PaintedCanvas:
             return _NO_LIGHT, _NO_LIGHT
         if self._light_of_things is None or self._light_of_things[0] is not look.lighting:
             shapes = self._room.shapes.normals
-            normals = shapes.reshape(-1, 3).astype(np.float64)
-            light, sheen = look.lighting.compute_diffuse(normals), look.lighting.compute_sheen(normals)
+            if self._light_of_things is None:
+                normals = shapes.reshape(-1, 3).astype(np.float64)
+                self._shares_of_things = FacingShares.over(normals, look.lighting)
+            light, sheen = self._shares_of_things.add_up(look.lighting)
             self._light_of_things = look.lighting, light.reshape(shapes.shape), sheen.reshape(shapes.shape)
         return self._light_of_things[1:]
 

@@ -114,7 +114,9 @@ def upload_levels(texture: int, levels: Sequence[NDArray[np.uint8]], *, decoded:
 
 
 _GL_FUNCTIONS = {
+    "glBindBuffer": "ii",
     "glBindFramebuffer": "ii",
+    "glBindRenderbuffer": "ii",
     "glBindTexture": "ii",
     "glClearBufferfv": "iip",
     "glClearBufferuiv": "iip",
@@ -125,6 +127,7 @@ _GL_FUNCTIONS = {
     "glGenFramebuffers": "ip",
     "glGenTextures": "ip",
     "glGetTexImage": "iiiip",
+    "glRenderbufferStorage": "iiii",
     "glTexImage2D": "iiiiiiiip",
     "glTexParameteri": "iii",
     "glTexStorage3D": "iiiiii",

@@ -13,12 +13,10 @@ from numpy.typing import NDArray
 
 from nav_eval.compilation import compile_nogil_inline, compile_nogil_kernel
 from nav_eval.simulator.rendering.camera import (
-    HITS,
     SLIVER,
-    KernelCamera,
     KernelCameras,
-    ProjectedChunk,
     get_view,
+    list_drawable,
     make_projected_chunk,
     project_chunk,
 )
@@ -29,6 +27,7 @@ from nav_eval.simulator.rendering.prepared_scene import Chunks
 TURN, BATCH, VIEW, START, LENGTH = range(5)
 """Columns of a stretch of triangles: see-through ones take turns, as what is behind comes first."""
 _FIELDS = 5  #: of a stretch, and of a command too
+_ALL, _ONE = ~np.uint64(0), np.uint64(1)
 
 
 class DrawRun(NamedTuple):
@@ -53,15 +52,26 @@ class DrawList(NamedTuple):
     @classmethod
     def for_layers(cls, stretches: NDArray[np.int64]) -> "DrawList":
         """A call for all stretches with the same turn and batch."""
-        ordered = stretches[np.lexsort((stretches[:, VIEW], stretches[:, BATCH], stretches[:, TURN]))]
-        commands = np.zeros((len(ordered), _FIELDS), dtype=np.uint32)
-        commands[:, 0], commands[:, 1] = 3 * ordered[:, LENGTH], 1
-        commands[:, 2], commands[:, 4] = 3 * ordered[:, START], ordered[:, VIEW]
-        calls = (ordered[:, TURN] << 32) | ordered[:, BATCH]
-        starts = np.flatnonzero(np.diff(calls, prepend=-1))
-        lengths = np.diff(starts, append=len(ordered))
-        numbers = zip(ordered[starts, BATCH].tolist(), starts.tolist(), lengths.tolist(), strict=True)
-        return cls([DrawRun(*each) for each in numbers], commands)
+        commands, calls = np.empty((len(stretches), _FIELDS), dtype=np.uint32), np.empty((len(stretches), 3), np.int64)
+        made = _order_for_layers(stretches, commands, calls)
+        return cls([DrawRun(*each) for each in calls[:made].tolist()], commands)
+
+
+@compile_nogil_kernel
+def _order_for_layers(stretches: NDArray[np.int64], commands: NDArray[np.uint32], calls: NDArray[np.int64]) -> int:
+    """Fill commands in the order of turn, batch and view, and the calls that draw them; returns how many calls."""
+    keys = (stretches[:, TURN] << 32) | stretches[:, BATCH]
+    made, previous = 0, -1
+    order = np.argsort(keys, kind="mergesort")  # stable: views are listed one after the other
+    for place in range(len(order)):
+        turn_and_batch, stretch = keys[order[place]], stretches[order[place]]
+        commands[place, 0], commands[place, 1], commands[place, 2] = 3 * stretch[LENGTH], 1, 3 * stretch[START]
+        commands[place, 3], commands[place, 4] = 0, stretch[VIEW]
+        if turn_and_batch != previous:
+            calls[made, 0], calls[made, 1], calls[made, 2] = stretch[BATCH], place, 0
+            made, previous = made + 1, turn_and_batch
+        calls[made - 1, 2] += 1
+    return made
 
 
 class Gathering(NamedTuple):
@@ -101,14 +111,19 @@ def list_keys(
     rows: NDArray[np.int64],
     words: NDArray[np.uint64],
     out: Gathering,
+    drawable: NDArray[np.uint64],
 ) -> int:
-    """The keys of solid chunks with bits in the view's row of `words`; returns how many triangles they have."""
+    """The keys of solid chunks with bits in the view's row of `words`; returns how many triangles they have.
+
+    Until somebody looks at them, all triangles of the chunks in view are `drawable`.
+    """
     found, most = 0, 0
     distance = np.empty(1, dtype=np.float32)
     for i in range(len(views)):
         view = views[i]
         for k in range(in_view.solid[view]):
             chunk = in_view.chunks[view, k]
+            drawable[view, chunk] = _ALL
             if words[rows[view], chunk] != 0:
                 out.keys[found] = _make_order_key(chunk, chunks, cameras.eye[view], distance)
                 found += 1
@@ -140,8 +155,12 @@ def gather_solid(
     words: NDArray[np.uint64],
     reject: bool,
     out: Gathering,
+    drawable: NDArray[np.uint64],
 ) -> tuple[int, int]:
-    """The triangles in `words`, without slivers and (`reject`) misses; returns how many, and in how many stretches."""
+    """The triangles in `words`, without slivers and (`reject`) misses; returns how many, and in how many stretches.
+
+    Says of every triangle of the chunks that were looked at, drawn or not, whether it is `drawable`.
+    """
     found, made, first = 0, 0, 0
     window = make_projected_chunk()
     for i in range(len(views)):
@@ -153,35 +172,37 @@ def gather_solid(
             if chunks.batch[chunk] != batch:
                 made = _add_stretch(out.stretches, made, 0, batch, view, start, found)
                 batch, start = int(chunks.batch[chunk]), found
-            found = _gather_chunk(chunk, words[rows[view], chunk], chunks, camera, reject, window, out.triangles, found)
+            count = chunks.first[chunk + 1] - chunks.first[chunk]
+            project_chunk(chunks.corners[chunk], count, camera, 0.0, window)
+            mask = list_drawable(window, count, reject)
+            drawable[view, chunk] = mask
+            found = _gather_chunk(chunk, words[rows[view], chunk] & mask, chunks, out.triangles, found)
         made = _add_stretch(out.stretches, made, 0, batch, view, start, found)
         first = out.ends[i]
     return found, made
 
 
 @compile_nogil_inline
-def _gather_chunk(
-    chunk: int,
-    word: np.uint64,
-    chunks: Chunks,
-    camera: KernelCamera,
-    reject: bool,
-    window: ProjectedChunk,
-    out: NDArray[np.uint32],
-    found: int,
-) -> int:
+def _gather_chunk(chunk: int, wanted: np.uint64, chunks: Chunks, out: NDArray[np.uint32], found: int) -> int:
     start = chunks.first[chunk]
-    count = chunks.first[chunk + 1] - start
-    project_chunk(chunks.corners[chunk], count, camera, 0.0, window)
-    for lane in range(count):
-        fate = window.fate[lane]
-        wanted = (word >> np.uint64(lane)) & np.uint64(1) != 0
-        if wanted and fate != SLIVER and (fate >= HITS or not reject):
-            out[found, 0] = chunks.triangles[start + lane, 0]
-            out[found, 1] = chunks.triangles[start + lane, 1]
-            out[found, 2] = chunks.triangles[start + lane, 2]
-            found += 1
+    while wanted != 0:
+        number = start + _find_lowest_bit(wanted)
+        wanted &= wanted - _ONE
+        out[found, 0] = chunks.triangles[number, 0]
+        out[found, 1] = chunks.triangles[number, 1]
+        out[found, 2] = chunks.triangles[number, 2]
+        found += 1
     return found
+
+
+@compile_nogil_inline
+def _find_lowest_bit(mask: np.uint64) -> int:
+    """The first triangle in a mask that is not empty: the number of bits below, counted in parallel."""
+    below = ~mask & (mask - np.uint64(1))
+    pairs = below - ((below >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    fours = (pairs & np.uint64(0x3333333333333333)) + ((pairs >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    eights = (fours + (fours >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return int((eights * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @compile_nogil_inline

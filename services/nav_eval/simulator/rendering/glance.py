@@ -151,6 +151,7 @@ class Sketch(NamedTuple):
     nearness: NDArray[np.float32]  #: 1 / metres per pixel
     indices: NDArray[np.int32]
     found: NDArray[np.uint64]
+    everything: NDArray[np.uint64]  #: all triangles of all chunks
 
 
 def _make_sketch(chunk_count: int) -> Sketch:
@@ -159,6 +160,7 @@ def _make_sketch(chunk_count: int) -> Sketch:
         np.empty((HEIGHT, WIDTH), dtype=np.float32),
         np.empty(chunk_count, dtype=np.int32),
         np.empty(chunk_count, dtype=np.uint64),
+        np.full(chunk_count, ~np.uint64(0)),
     )
 
 
@@ -172,7 +174,7 @@ def find_visible(
     hiding, shown = np.searchsorted(indices, solid), np.searchsorted(indices, drawn)
     _sketch_depth(indices[:hiding], chunks, view, sketch)
     summarize_depth(sketch.picture)
-    find_unhidden(indices[:shown], out, chunks, view, sketch.picture, spread, sketch.found)
+    find_unhidden(indices[:shown], out, sketch.everything, chunks, view, sketch.picture, spread, sketch.found)
     for i in range(shown):
         out[indices[i]] |= sketch.found[indices[i]]
 

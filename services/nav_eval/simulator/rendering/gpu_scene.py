@@ -1,6 +1,6 @@
 """A prepared scene in GPU memory, and how its triangles are drawn."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import moderngl
@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from nav_eval.scene.model import MAPS, AlphaMode, Material, Texture, Wrap
 from nav_eval.simulator.rendering.camera import KernelCameras
 from nav_eval.simulator.rendering.device import upload_levels
-from nav_eval.simulator.rendering.draw_list import DrawList
+from nav_eval.simulator.rendering.draw_list import DrawList, DrawRun
 from nav_eval.simulator.rendering.lighting import Lighting
 from nav_eval.simulator.rendering.mipmaps import make_mipmaps, split_mipmaps
 from nav_eval.simulator.rendering.prepared_scene import VERTEX, Batch, PreparedScene
 from nav_eval.simulator.rendering.shaders import COLOR, ProgramKind, make_fragment_source, make_vertex_source
 from nav_eval.simulator.rendering.surface_shader import EMISSION, ShadingKind
-from nav_eval.simulator.rendering.texel_files import StoredTexture, TexelFiles, drop_levels
+from nav_eval.simulator.rendering.texel_files import StoredTexture, TexelFiles, drop_levels, find_plain_color
 
 _FORMATS = {"position": "3f4", "uv": "2f4", "tint": "4f1", "surface": "1u4"}
 _PLAIN_BLEND = (moderngl.SRC_ALPHA, moderngl.ONE_MINUS_SRC_ALPHA)
@@ -24,8 +24,8 @@ _ADDED_BLEND = (moderngl.ONE, moderngl.ONE_MINUS_SRC_ALPHA)
 """Of shaded surfaces: highlights are on top of glass, however clear it is."""
 _MOST_TEXTURES = 512
 """Uploaded at once, where looks of a canvas come and go."""
-_SAMPLED = 997
-"""Texels from one to the next that are looked at first, to see whether a texture has several colours."""
+_SHADED = -1
+"""In place of a texture: what is shaded."""
 _VIEW_BYTES = 80
 """Of a view on the GPU: its matrix, the eye and the number of its layer."""
 
@@ -42,8 +42,8 @@ class _DrawState(NamedTuple):
     blend: tuple[int, int] | None = None  #: factors of what is drawn and of what is there
 
 
-_BrushKey = tuple[tuple[str, ...], int, bool]
-"""Outputs of the framebuffer, number of the batch, and whether there are several layers."""
+_CanvasKind = tuple[tuple[str, ...], bool]
+"""Outputs of the framebuffer, and whether there are several layers."""
 
 
 class SceneOnGpu:
@@ -65,8 +65,10 @@ class SceneOnGpu:
         self._commands = context.buffer(reserve=20, dynamic=True)
         self._normals = context.buffer(_as_bytes(prepared.normals)) if len(prepared.normals) else None
         self._lighting = context.buffer(_pack_lighting(prepared.lighting)) if self._normals else None
-        self._brushes: dict[_BrushKey, _DrawState] = {}
-        self._stale: dict[_BrushKey, _DrawState] = {}  #: of the look before; only their texture or colour may differ
+        self._brushes: dict[_CanvasKind, dict[int, _DrawState]] = {}  #: by number of the batch
+        self._stale: dict[tuple[_CanvasKind, int], _DrawState] = {}  #: shaded ones of the look before
+        self._alike: dict[Hashable, tuple[Texture | None, _DrawState]] = {}  #: all that looks had, not shaded ones
+        self._changing = _list_changing(prepared)
         self._programs: dict[ProgramKind, tuple[moderngl.Program, moderngl.VertexArray]] = {}
 
     def repaint(self, prepared: PreparedScene) -> None:
@@ -80,27 +82,33 @@ class SceneOnGpu:
         else:  # nothing else changes but what stands in the room: a tenth of all bytes
             self._tints.write(_as_bytes(prepared.tints))
             still = len(prepared.vertices) - prepared.moving_vertices
-            if prepared.moving_vertices:
-                self._vertices.write(_as_bytes(prepared.vertices[still:]), offset=still * VERTEX.itemsize)
+            if prepared.placed_vertices:
+                placed = prepared.vertices[still : still + prepared.placed_vertices]
+                self._vertices.write(_as_bytes(placed), offset=still * VERTEX.itemsize)
         if self._normals is not None and self._lighting is not None:
             self._normals.write(_as_bytes(prepared.normals))
             self._lighting.write(_pack_lighting(prepared.lighting))
         if shaded_alike:
-            for key in [key for key in self._brushes if self._is_changed(key[1], changed)]:
-                self._stale[key] = self._brushes.pop(key)
+            self._put_aside([number for texture in changed for number in self._changing.get(texture, ())])
         else:
             self._brushes.clear()
             self._stale.clear()
         if len(self._textures) > _MOST_TEXTURES:
             self._drop_textures()
 
-    def _is_changed(self, batch_number: int, textures: Collection[int]) -> bool:
-        batch = self._batches[batch_number]
-        return batch.shaded is not None or batch.texture in textures
+    def _put_aside(self, batches: Sequence[int]) -> None:
+        """Brushes of these batches, and of all that are shaded: they may look different now."""
+        for kind, brushes in self._brushes.items():
+            for number in batches:
+                brushes.pop(number, None)
+            for number in self._changing.get(_SHADED, ()):
+                if number in brushes:
+                    self._stale[kind, number] = brushes.pop(number)
 
     def _drop_textures(self) -> None:
         """Those that the look does not have; brushes hold no others."""
         self._stale.clear()
+        self._alike.clear()
         shown = {id(picture) for picture in self._prepared.textures}
         for key in [key for key in self._textures if key[0] not in shown]:
             self._textures.pop(key)[1].release()
@@ -126,9 +134,7 @@ class SceneOnGpu:
         """Draw the triangles that were written, in the order of the list."""
         if layered and len(plan.commands):
             _write(self._commands, plan.commands)
-        for run in plan.runs:
-            key = (outputs, run.batch, layered)
-            brush = self._brushes.get(key) or self._get_draw_state(key)
+        for brush, start, length in self._join_runs(plan.runs, outputs, layered=layered):
             if brush.cutoff is not None:
                 brush.program["cutoff"] = brush.cutoff
             if brush.texture is not None:
@@ -138,28 +144,68 @@ class SceneOnGpu:
             if brush.blend is not None:
                 self._context.blend_func = brush.blend
             if layered:
-                brush.vertex_array.render_indirect(self._commands, moderngl.TRIANGLES, run.length, run.start)
+                brush.vertex_array.render_indirect(self._commands, moderngl.TRIANGLES, length, start)
             else:
-                brush.vertex_array.render(moderngl.TRIANGLES, vertices=3 * run.length, first=3 * run.start)
+                brush.vertex_array.render(moderngl.TRIANGLES, vertices=3 * length, first=3 * start)
 
-    def _get_draw_state(self, key: "_BrushKey") -> "_DrawState":
-        if key in self._stale and (brush := self._freshen(key, self._stale.pop(key))) is not None:
-            self._brushes[key] = brush
-            return brush
-        outputs, batch_number, layered = key
-        batch = self._batches[batch_number]
-        textured, masked = batch.texture is not None, batch.alpha_cutoff > 0.0
+    def draw_depths(self, plan: DrawList, *, layered: bool) -> None:
+        """Draw the same triangles by one call, where nothing but their depths matters. Masks have no holes then."""
+        kind = ProgramKind(outputs=(), textured=False, tinted=False, masked=False, layered=layered)
+        _, vertex_array = self._get_program(kind)
+        if layered:
+            _write(self._commands, plan.commands)
+            vertex_array.render_indirect(self._commands, moderngl.TRIANGLES, len(plan.commands))
+        else:
+            vertex_array.render(moderngl.TRIANGLES, vertices=3 * sum(run.length for run in plan.runs))
+
+    def _join_runs(
+        self, runs: Sequence[DrawRun], outputs: tuple[str, ...], *, layered: bool
+    ) -> Iterator[tuple[_DrawState, int, int]]:
+        """The brush of each run, its start and length; runs that follow each other with one brush are one.
+
+        Batches of a canvas are often drawn alike: looks give the same texture to several.
+        """
+        last: tuple[_DrawState, int, int] | None = None
+        kind = outputs, layered
+        brushes = self._brushes.setdefault(kind, {})
+        for run in runs:
+            brush = brushes.get(run.batch)
+            if brush is None:
+                brush = brushes[run.batch] = self._choose_brush(kind, run.batch)
+            if last is not None and last[1] + last[2] == run.start and last[0] == brush:
+                last = brush, last[1], last[2] + run.length
+                continue
+            if last is not None:
+                yield last
+            last = brush, run.start, run.length
+        if last is not None:
+            yield last
+
+    def _choose_brush(self, kind: _CanvasKind, number: int) -> _DrawState:
+        """What draws a batch: the same for all batches that are drawn alike, in this look and in others."""
+        (outputs, layered), batch = kind, self._batches[number]
+        if batch.shaded is not None and COLOR in outputs:
+            stale = self._stale.pop((kind, number), None)
+            return self._make_brush(batch, kind) if stale is None else self._freshen(batch, batch.shaded, stale)
+        picture = None
+        if batch.texture is not None and (COLOR in outputs or batch.alpha_cutoff > 0.0):
+            picture = self._prepared.textures[batch.texture]
+        alike = outputs, layered, batch.tinted, batch.alpha_cutoff, batch.alpha_mode, id(picture)
+        if alike not in self._alike:
+            self._alike[alike] = picture, self._make_brush(batch, kind)
+        return self._alike[alike][1]
+
+    def _make_brush(self, batch: Batch, canvas: _CanvasKind) -> _DrawState:
+        outputs, layered = canvas
         shading = self._choose_shading(batch) if COLOR in outputs else None
-        color = (
-            None
-            if batch.texture is None or shading is not None
-            else self._find_plain_color(self._prepared.textures[batch.texture])
-        )
+        color = None
+        if batch.texture is not None and shading is None:
+            color = self._find_plain_color(self._prepared.textures[batch.texture])
         kind = ProgramKind(
             outputs=outputs,
-            textured=textured,
+            textured=batch.texture is not None,
             tinted=batch.tinted,
-            masked=masked,
+            masked=batch.alpha_cutoff > 0.0,
             shading=shading,
             plain=color is not None,
             layered=layered,
@@ -175,32 +221,21 @@ class SceneOnGpu:
             brush = brush._replace(blend=_PLAIN_BLEND if shading is None else _ADDED_BLEND)
         if shading is not None and batch.shaded is not None:
             brush = self._add_look(brush, shading, self._prepared.materials[batch.shaded])
-        self._brushes[key] = brush
         return brush
 
-    def _freshen(self, key: "_BrushKey", brush: _DrawState) -> _DrawState | None:
-        """What drew a batch in the look before, for this one; None where that takes another program."""
-        batch = self._batches[key[1]]
-        is_shaded = batch.shaded is not None and COLOR in key[0]
-        if batch.shaded is not None and is_shaded:
-            base = np.array(self._prepared.materials[batch.shaded].base_color, dtype=np.float32).tobytes()
-            uniforms = tuple((own, base if own.name == "base_color" else value) for own, value in brush.uniforms)
-            brush = brush._replace(uniforms=uniforms)
-        elif batch.texture is not None and COLOR in key[0]:
-            plain = self._find_plain_color(self._prepared.textures[batch.texture])
-            if plain is not None or brush.texture is None:
-                return None
-        elif brush.cutoff is not None:
-            return None
+    def _freshen(self, batch: Batch, material: int, brush: _DrawState) -> _DrawState:
+        """What drew a shaded batch in the look before, for this one: only colour and texture may differ."""
+        base = np.array(self._prepared.materials[material].base_color, dtype=np.float32).tobytes()
+        uniforms = tuple((own, base if own.name == "base_color" else value) for own, value in brush.uniforms)
         if brush.texture is None or batch.texture is None:
-            return brush
-        return brush._replace(texture=self._get_texture(batch.texture, decoded=is_shaded))
+            return brush._replace(uniforms=uniforms)
+        return brush._replace(uniforms=uniforms, texture=self._get_texture(batch.texture, decoded=True))
 
     def _find_plain_color(self, picture: Texture) -> NDArray[np.float32] | None:
         if id(picture) not in self._plain_colors:
             stored = self._stored.get(id(picture))
             smaller = () if stored is None else stored.levels[1:]
-            self._plain_colors[id(picture)] = picture, _find_plain_color(picture, smaller)
+            self._plain_colors[id(picture)] = picture, find_plain_color(picture, smaller)
         return self._plain_colors[id(picture)][1]
 
     def _choose_shading(self, batch: Batch) -> ShadingKind | None:
@@ -285,13 +320,22 @@ class SceneOnGpu:
         for _, texture in self._textures.values():
             texture.release()
         self._texels.release()
-        for buffer in (self._normals, self._lighting, self._tints):
+        for buffer in (self._vertices, self._normals, self._lighting, self._tints):
             if buffer is not None:
                 buffer.release()
-        self._views.release()
-        self._commands.release()
-        self._indices.release()
-        self._vertices.release()
+        for written in (self._views, self._commands, self._indices):
+            written.release()
+
+
+def _list_changing(prepared: PreparedScene) -> dict[int, list[int]]:
+    """Batches by their texture, and those that are shaded."""
+    batches: dict[int, list[int]] = {}
+    for number, batch in enumerate(prepared.batches):
+        if batch.texture is not None:
+            batches.setdefault(batch.texture, []).append(number)
+        if batch.shaded is not None:
+            batches.setdefault(_SHADED, []).append(number)
+    return batches
 
 
 def _list_stored(prepared: PreparedScene) -> dict[int, StoredTexture]:
@@ -325,23 +369,6 @@ def _make_layout(attributes: tuple[str, ...]) -> tuple[str, ...]:
     used = ("position", *attributes)
     formats = [_FORMATS[name] if name in used else f"{VERTEX[name].itemsize}x" for name in names]
     return (" ".join(formats), *(name for name in names if name in used))
-
-
-def _find_plain_color(texture: Texture, smaller: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32] | None:
-    """The one colour of a texture that has no other: it need neither be uploaded nor looked up.
-
-    Small copies are looked at first: where they have several colours, a large file need not be read.
-    """
-    levels = (*reversed(smaller), texture.pixels)
-    is_plain = all(map(_has_one_color, levels))
-    color: NDArray[np.float32] = texture.pixels[0, 0] / np.float32(255)
-    drop_levels((texture.pixels, *smaller))
-    return color if is_plain else None
-
-
-def _has_one_color(pixels: NDArray[np.uint8]) -> bool:
-    texels = np.ascontiguousarray(pixels).view(np.uint32).ravel()
-    return not (texels[::_SAMPLED] != texels[0]).any() and not (texels != texels[0]).any()
 
 
 def _load_look(brush: _DrawState) -> None:

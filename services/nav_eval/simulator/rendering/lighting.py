@@ -7,11 +7,12 @@ All others are shaded pixel by pixel (`shaders`).
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nav_eval.compilation import compile_uncounted_kernel
 from nav_eval.records.geometry import Vec3
 from nav_eval.scene.model import MATTE, MOST_LAMPS, ROOM, Light, Material, Scene
 from nav_eval.simulator.rendering.surroundings import ONCE_MIRRORED, compute_surroundings
@@ -61,32 +62,64 @@ class Lighting:
         brightest = max(self.sky) + float(self.lamps["color"][: self.suns].max(axis=1, initial=0.0).sum()) / math.pi
         return self.is_uniform and not self.surroundings and brightest < BRIGHTEST_FOLDED
 
-    def compute_diffuse(self, normals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Factor on the colour of a dull surface that looks this way, under light that is the same everywhere."""
-        up = 0.5 + 0.5 * normals[:, 1:2]
-        light: NDArray[np.float64] = up * np.array(self.sky) + (1 - up) * np.array(self.ground)
-        if self.surroundings:
-            light = ONCE_MIRRORED * compute_surroundings(normals, 1.0)[:, None] * np.array(self.sky)
-        for sun in self.lamps[: self.suns]:
-            light += _compute_facing(normals, sun) * sun["color"].astype(np.float64) / math.pi
-        return light
 
-    def compute_sheen(self, normals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What such a surface mirrors of the suns on top, whatever its colour; the mean over where one may stand."""
-        sheen = np.zeros_like(normals)
-        if self.surroundings:
-            sheen += (1 - ONCE_MIRRORED) * compute_surroundings(normals, 1.0)[:, None] * np.array(self.sky)
-        for sun in self.lamps[: self.suns]:
-            facing = _compute_facing(normals, sun)
-            lobe = SHEEN * facing / (facing + MEAN_FACING)
-            sheen += lobe * sun["color"].astype(np.float64) / math.pi
-        return sheen
+class FacingShares(NamedTuple):
+    """What of light that is the same everywhere falls on dull surfaces, by way of facing; kernels take it whole.
+
+    Lights that grow stronger, weaker or another colour leave it as it is: finding it takes most of the time.
+    """
+
+    up: NDArray[np.float64]  #: N, how much each looks at the sky
+    around: NDArray[np.float64]  #: N, of bright surroundings, where there are any
+    suns: NDArray[np.float64]  #: S × N, cosines; 0 for what is turned away
+    lobes: NDArray[np.float64]  #: S × N, what is mirrored on top
+
+    @classmethod
+    def over(cls, normals: NDArray[np.float64], lighting: Lighting) -> "FacingShares":
+        suns = np.zeros((lighting.suns, len(normals)))
+        for number, sun in enumerate(lighting.lamps[: lighting.suns]):
+            suns[number] = _compute_facing(normals, sun)
+        around = compute_surroundings(normals, 1.0) if lighting.surroundings else np.zeros(len(normals))
+        return cls(0.5 + 0.5 * normals[:, 1], around, suns, SHEEN * suns / (suns + MEAN_FACING))
+
+    def add_up(self, lighting: Lighting) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Under lights from the same directions: factors on the colours of dull surfaces, and what they mirror on top.
+
+        Mirrored light is the mean over where one may stand; it is the same whatever the colour.
+        """
+        light, sheen = np.empty((len(self.up), 3)), np.empty((len(self.up), 3))
+        colors = lighting.lamps["color"][: lighting.suns].astype(np.float64) / math.pi
+        everywhere = np.array([lighting.sky, lighting.ground], dtype=np.float64)
+        _add_up(self, lighting.surroundings, everywhere, colors, light, sheen)
+        return light, sheen
+
+
+@compile_uncounted_kernel
+def _add_up(
+    shares: FacingShares,
+    surroundings: bool,
+    everywhere: NDArray[np.float64],
+    colors: NDArray[np.float64],
+    light: NDArray[np.float64],
+    sheen: NDArray[np.float64],
+) -> None:
+    for i in range(len(light)):
+        for k in range(3):
+            sky, ground = everywhere[0, k], everywhere[1, k]
+            if surroundings:
+                diffuse, mirrored = ONCE_MIRRORED * shares.around[i] * sky, (1 - ONCE_MIRRORED) * shares.around[i] * sky
+            else:
+                diffuse, mirrored = shares.up[i] * sky + (1 - shares.up[i]) * ground, 0.0
+            for sun in range(len(colors)):
+                diffuse += shares.suns[sun, i] * colors[sun, k]
+                mirrored += shares.lobes[sun, i] * colors[sun, k]
+            light[i, k], sheen[i, k] = diffuse, mirrored
 
 
 def _compute_facing(normals: NDArray[np.float64], sun: np.void) -> NDArray[np.float64]:
-    """V × 1 cosines; 0 for what is turned away."""
+    """Cosines; 0 for what is turned away."""
     cosines = -(normals @ np.asarray(sun["direction"], dtype=np.float64))
-    return np.asarray(np.clip(cosines, 0.0, None)[:, None])
+    return np.asarray(np.clip(cosines, 0.0, None))
 
 
 def choose_lighting(scene: Scene) -> Lighting:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nav_eval.compilation import compile_nogil_inline, compile_nogil_kernel
+from nav_eval.compilation import compile_uncounted_inline, compile_uncounted_kernel
 from nav_eval.simulator.rendering.prepared_scene import (
     CHUNK_TRIANGLES,
     GROUP,
@@ -186,7 +186,7 @@ class MovingRoom:
         self._holds = count
 
 
-@compile_nogil_kernel
+@compile_uncounted_kernel
 def _place(
     chunks: Chunks,
     positions: NDArray[np.float32],
@@ -199,8 +199,9 @@ def _place(
 ) -> None:
     start, before, reach = room
     for number in range(max(len(things.shape), before)):
-        _clear(chunks, number, reach)
-        if number < len(things.shape):
+        filled = shapes.chunks[things.shape[number]] if number < len(things.shape) else 0
+        _clear(chunks, number * GROUP + filled, (number + 1) * GROUP, reach)
+        if filled:
             _fill(chunks, positions, normals, shapes, things, number, start)
             _tint(tints, shapes, things, number, dull)
         for k in range(3):
@@ -214,17 +215,25 @@ def _place(
         chunks.group_longest[number] = longest
 
 
-@compile_nogil_inline
-def _clear(chunks: Chunks, number: int, reach: np.float32) -> None:
-    """Boxes turned inside out are outside every view."""
-    for chunk in range(number * GROUP, (number + 1) * GROUP):
+@compile_uncounted_inline
+def _clear(chunks: Chunks, first: int, end: int, reach: np.float32) -> None:
+    """Boxes turned inside out are outside every view; those that are so already hold nothing."""
+    for chunk in range(first, end):
+        if chunks.bounds[chunk, 0] > chunks.bounds[chunk, 3]:
+            continue
         for k in range(3):
             chunks.bounds[chunk, k], chunks.bounds[chunk, k + 3] = reach, -reach
-        chunks.cones[chunk], chunks.longest[chunk], chunks.corners[chunk] = 0.0, 0.0, 0.0
-        chunks.triangles[chunk * CHUNK_TRIANGLES : (chunk + 1) * CHUNK_TRIANGLES] = 0
+        chunks.longest[chunk] = 0.0
+        for k in range(chunks.cones.shape[1]):
+            chunks.cones[chunk, k] = 0.0
+        for k in range(chunks.corners.shape[1]):
+            chunks.corners[chunk, k] = 0.0
+        for triangle in range(chunk * CHUNK_TRIANGLES, (chunk + 1) * CHUNK_TRIANGLES):
+            for k in range(3):
+                chunks.triangles[triangle, k] = 0
 
 
-@compile_nogil_inline
+@compile_uncounted_inline
 def _fill(
     chunks: Chunks,
     positions: NDArray[np.float32],
@@ -234,18 +243,21 @@ def _fill(
     number: int,
     start: int,
 ) -> None:
-    shape, size, place = things.shape[number], things.size[number], things.position[number]
+    shape, size, place = things.shape[number], things.size[number], _get_place(things, number)
     first = number * THING_VERTICES
     for i in range(shapes.vertices[shape]):
         for k in range(3):
             positions[first + i, k] = shapes.positions[shape, i, k] * size + place[k]
         if len(normals):
-            normals[first + i] = shapes.normals[shape, i]
+            for k in range(3):
+                normals[first + i, k] = shapes.normals[shape, i, k]
     for i in range(shapes.chunks[shape]):
         chunk = number * GROUP + i
         for k in range(6):
             chunks.bounds[chunk, k] = shapes.bounds[shape, i, k] * size + place[k % 3]
-        chunks.cones[chunk], chunks.longest[chunk] = shapes.cones[shape, i], shapes.longest[shape, i] * size
+        chunks.longest[chunk] = shapes.longest[shape, i] * size
+        for k in range(chunks.cones.shape[1]):
+            chunks.cones[chunk, k] = shapes.cones[shape, i, k]
         for k in range(9):
             for lane in range(k * CHUNK_TRIANGLES, (k + 1) * CHUNK_TRIANGLES):
                 chunks.corners[chunk, lane] = shapes.corners[shape, i, lane] * size + place[k % 3]
@@ -255,7 +267,12 @@ def _fill(
                 chunks.triangles[chunk * CHUNK_TRIANGLES + lane, k] = corner + np.uint32(start + first)
 
 
-@compile_nogil_inline
+@compile_uncounted_inline
+def _get_place(things: PlacedThings, number: int) -> tuple[np.float32, np.float32, np.float32]:
+    return things.position[number, 0], things.position[number, 1], things.position[number, 2]
+
+
+@compile_uncounted_inline
 def _tint(
     tints: NDArray[np.uint32],
     shapes: ThingShapes,
@@ -263,17 +280,23 @@ def _tint(
     number: int,
     dull: DullLight,
 ) -> None:
-    shape, color, lit_by = things.shape[number], things.color[number], things.lit_by[number]
-    value = np.empty(3)
-    for i in range(shapes.vertices[shape]):
-        for k in range(3):
-            if lit_by == ON_BAKED:
-                facing = _SIDE + (_TOP - _SIDE) * min(max(np.float64(shapes.normals[shape, i, 1]), -1.0), 1.0)
-                light = np.rint(min(max(things.support[number, k] * facing, 0.0), 255.0)) / 255.0
-                value[k] = encode_light(light * color[k], dull[2], dull[3])
-            elif lit_by == ON_DULL:
-                value[k] = encode_light(dull[0][shape, i, k] * color[k] + dull[1][shape, i, k], dull[2], dull[3])
-            else:
-                value[k] = np.rint(color[k] * 255.0)
-        word = pack_tint(int(value[0]), int(value[1]), int(value[2]), 255)
-        tints[number * THING_VERTICES + i] = word
+    for i in range(shapes.vertices[things.shape[number]]):
+        red, green, blue = (
+            _choose_tint(shapes, things, number, i, 0, dull),
+            _choose_tint(shapes, things, number, i, 1, dull),
+            _choose_tint(shapes, things, number, i, 2, dull),
+        )
+        tints[number * THING_VERTICES + i] = pack_tint(red, green, blue, 255)
+
+
+@compile_uncounted_inline
+def _choose_tint(shapes: ThingShapes, things: PlacedThings, number: int, vertex: int, k: int, dull: DullLight) -> int:
+    """Red, green or blue of a vertex."""
+    shape, color, lit_by = things.shape[number], things.color[number, k], things.lit_by[number]
+    if lit_by == ON_BAKED:
+        facing = _SIDE + (_TOP - _SIDE) * min(max(np.float64(shapes.normals[shape, vertex, 1]), -1.0), 1.0)
+        light = np.rint(min(max(things.support[number, k] * facing, 0.0), 255.0)) / 255.0
+        return encode_light(light * color, dull[2], dull[3])
+    if lit_by == ON_DULL:
+        return encode_light(dull[0][shape, vertex, k] * color + dull[1][shape, vertex, k], dull[2], dull[3])
+    return int(np.rint(color * 255.0))

@@ -81,25 +81,40 @@ def convert_depth_buffer(
 
 @compile_nogil_kernel
 def summarize_depth(picture: DepthPicture) -> None:
-    """Fill in the farthest depth of tiles and blocks."""
+    """Fill in the farthest depth of tiles and blocks: four rows at a time, then four columns of what they have."""
     metres, tiles, blocks = picture.metres, picture.tiles, picture.blocks
     height, width = metres.shape
-    columns = np.empty(width, dtype=np.float32)
+    down, across = tiles.shape
+    columns = np.zeros(across * TILE, dtype=np.float32)  # what lies beyond the picture is 0: nearer than anything
     nothing, infinite = np.float32(0.0), np.float32(np.inf)
     blocks[:] = nothing
-    for tile_y in range(tiles.shape[0]):
-        columns[:] = nothing
-        for y in range(tile_y * TILE, min(tile_y * TILE + TILE, height)):
-            for x in range(width):
-                value = metres[y, x]
-                value = infinite if value == nothing else value
-                columns[x] = value if value > columns[x] else columns[x]
-        for tile_x in range(tiles.shape[1]):
-            farthest = nothing
-            for x in range(tile_x * TILE, min(tile_x * TILE + TILE, width)):
-                farthest = max(farthest, columns[x])
-            tiles[tile_y, tile_x] = farthest
-            blocks[tile_y // BLOCK, tile_x // BLOCK] = max(blocks[tile_y // BLOCK, tile_x // BLOCK], farthest)
+    for tile_y in range(down):
+        first = tile_y * TILE
+        second, third, fourth = min(first + 1, height - 1), min(first + 2, height - 1), min(first + 3, height - 1)
+        for x in range(width):
+            a, b, c, d = metres[first, x], metres[second, x], metres[third, x], metres[fourth, x]
+            nearest = _find_lesser(_find_lesser(a, b), _find_lesser(c, d))
+            farthest = _find_greater(_find_greater(a, b), _find_greater(c, d))
+            columns[x] = infinite if nearest == nothing else farthest
+        for tile_x in range(across):
+            x = tile_x * TILE
+            left, right = _find_greater(columns[x], columns[x + 1]), _find_greater(columns[x + 2], columns[x + 3])
+            tiles[tile_y, tile_x] = _find_greater(left, right)
+        block_y = tile_y // BLOCK
+        for block_x in range(blocks.shape[1]):
+            for tile_x in range(block_x * BLOCK, min(block_x * BLOCK + BLOCK, across)):
+                blocks[block_y, block_x] = _find_greater(tiles[tile_y, tile_x], blocks[block_y, block_x])
+
+
+@compile_nogil_inline
+def _find_lesser(a: np.float32, b: np.float32) -> np.float32:
+    """min() would spend instructions on what is not a number."""
+    return a if a < b else b
+
+
+@compile_nogil_inline
+def _find_greater(a: np.float32, b: np.float32) -> np.float32:
+    return a if a > b else b
 
 
 class KnownTriangles(NamedTuple):
@@ -107,6 +122,7 @@ class KnownTriangles(NamedTuple):
 
     words: NDArray[np.uint64]  #: R × C
     rows: NDArray[np.int64]  #: N, which of them belongs to a view
+    drawable: NDArray[np.uint64]  #: N × C; what else there is touches no pixel
 
 
 class FoundTriangles(NamedTuple):
@@ -132,8 +148,8 @@ def find_unhidden_solid(
         view = views[i]
         indices = in_view.chunks[view, : in_view.solid[view]]
         camera, picture = get_view(cameras, view), _get_picture(pictures, view)
-        words = known.words[known.rows[view]]
-        out.counts[view] = find_unhidden(indices, words, chunks, camera, picture, spread, out.words[view])
+        words, drawable = known.words[known.rows[view]], known.drawable[view]
+        out.counts[view] = find_unhidden(indices, words, drawable, chunks, camera, picture, spread, out.words[view])
 
 
 @compile_nogil_kernel
@@ -142,10 +158,11 @@ def find_unhidden_blended(
 ) -> None:
     """`find_unhidden` for what is see-through."""
     nothing = np.zeros(out.shape[1], dtype=np.uint64)
+    everything = ~nothing
     for view in range(len(out)):
         indices = in_view.chunks[view, in_view.solid[view] : in_view.ends[view]]
         camera, picture = get_view(cameras, view), _get_picture(pictures, view)
-        find_unhidden(indices, nothing, chunks, camera, picture, 0.0, out[view])
+        find_unhidden(indices, nothing, everything, chunks, camera, picture, 0.0, out[view])
 
 
 @compile_nogil_kernel
@@ -168,13 +185,14 @@ def add_found(
 def find_unhidden(
     indices: NDArray[np.int32],
     known: NDArray[np.uint64],
+    drawable: NDArray[np.uint64],
     chunks: Chunks,
     view: KernelCamera,
     picture: DepthPicture,
     spread: float,
     out: NDArray[np.uint64],
 ) -> int:
-    """Triangles outside `known` that may show, as words into `out`; returns how many.
+    """Triangles of `drawable` outside `known` that may show, as words into `out`; returns how many.
 
     `spread` widens every triangle by that many pixels: 0 answers for this picture, a larger one also
     catches what a slightly different picture would show.
@@ -185,17 +203,17 @@ def find_unhidden(
     for i in range(len(indices)):
         chunk = indices[i]
         out[chunk] = np.uint64(0)
+        count = chunks.first[chunk + 1] - chunks.first[chunk]
+        rest = drawable[chunk] & ~known[chunk]
+        if count < 64:
+            rest &= (np.uint64(1) << np.uint64(count)) - np.uint64(1)
+        if rest == 0:
+            continue
         if chunk // GROUP != group:
             group = chunk // GROUP
             longest = chunks.group_longest[group]
             group_is_hidden = _is_box_hidden(chunks.group_bounds, group, longest, view, picture, spread)
-        if group_is_hidden:
-            continue
-        count = chunks.first[chunk + 1] - chunks.first[chunk]
-        rest = ~known[chunk]
-        if count < 64:
-            rest &= (np.uint64(1) << np.uint64(count)) - np.uint64(1)
-        if rest == 0 or _is_box_hidden(chunks.bounds, chunk, chunks.longest[chunk], view, picture, spread):
+        if group_is_hidden or _is_box_hidden(chunks.bounds, chunk, chunks.longest[chunk], view, picture, spread):
             continue
         block = chunks.corners[chunk]
         project_chunk(block, count, view, spread, window)

@@ -34,8 +34,9 @@ from nav_eval.simulator.rendering.occlusion import (
     summarize_depths,
 )
 from nav_eval.simulator.rendering.outlooks import Cell
+from nav_eval.simulator.rendering.pixel_copy import PendingFrames
 from nav_eval.simulator.rendering.prepared_scene import PreparedScene
-from nav_eval.simulator.rendering.render_target import RenderTarget
+from nav_eval.simulator.rendering.render_target import Pixels, RenderTarget
 
 LEARNING_SPREAD = 0.5
 """Pixels. What is that close to being seen will be seen from the next step."""
@@ -80,6 +81,7 @@ class Painter:
         """For this many views at once."""
         self._in_view = InView.over(views=views, chunks=self._chunk_count)
         self._found = np.zeros((views, self._chunk_count), dtype=np.uint64)
+        self._drawable = np.zeros_like(self._found)
         self._counts = np.zeros(views, dtype=np.int64)
         stretches = views * len(self._prepared.batches)
         self._gathering = Gathering.over(views=views, keys=views * self._chunk_count, stretches=stretches)
@@ -90,6 +92,23 @@ class Painter:
 
     def paint(self, cameras: Sequence[Camera], target: RenderTarget, frames: Sequence[Frame]) -> None:
         """A picture per camera and layer of the target, into a frame each or, one below the other, into one."""
+        shot = self._paint(cameras, target, frames)
+        self._deliver(shot, frames, self._prepared, target.canvas)
+
+    def submit(self, cameras: Sequence[Camera], target: RenderTarget, frames: Sequence[Frame]) -> PendingFrames:
+        """The same, but nobody waits for the pixels before they are collected."""
+        shot, prepared = self._paint(cameras, target, frames), self._prepared
+        shot.depth_is_current = False  # by then: the next pictures are read into the same room
+        copy = target.copy_pixels()
+
+        def fetch() -> None:
+            with self._context:
+                self._deliver(shot, frames, prepared, copy)
+            target.give_back(copy)
+
+        return PendingFrames(frames, fetch)
+
+    def _paint(self, cameras: Sequence[Camera], target: RenderTarget, frames: Sequence[Frame]) -> _Shot:
         shot = self._start(cameras, target, frames)
         context = self._context
         context.enable_only(moderngl.DEPTH_TEST | moderngl.CULL_FACE)
@@ -103,9 +122,12 @@ class Painter:
             self._draw(shot, shot.every_view, np.zeros(len(cameras), dtype=np.int64), self._everything)
         if (shot.in_view.ends > shot.in_view.solid).any():
             self._blend(shot)
+        return shot
+
+    def _deliver(self, shot: _Shot, frames: Sequence[Frame], prepared: PreparedScene, pixels: Pixels) -> None:
         if not shot.depth_is_current and shot.target.delivers_depth:
-            target.read_metres(cameras, shot.depth.metres)
-        target.deliver(frames, self._prepared.surfaces, shot.depth.metres)
+            shot.target.read_metres(shot.cameras, shot.depth.metres, pixels)
+        shot.target.deliver(frames, prepared.surfaces, shot.depth.metres, pixels)
 
     def _start(self, cameras: Sequence[Camera], target: RenderTarget, frames: Sequence[Frame]) -> _Shot:
         count = len(cameras)
@@ -155,13 +177,14 @@ class Painter:
 
         Of two equally deep triangles the first in order wins, whichever of the two sets it is in. So
         where a late one ties with what is there, everything is drawn again in order. Only then does
-        the first of the two passes below draw anything; asking after both lets OpenGL do them in one go.
+        the first of the two passes below draw anything, in whatever colours; asking after both lets OpenGL do
+        them in one go.
         """
         context, canvas, layered = self._context, shot.target.canvas, shot.target.layers > 1
         plan = self._load(shot, late, shot.every_view, self._found)
         context.depth_func = "=="
         with self._ties:
-            self._gpu.draw(plan, canvas.outputs, layered=layered)
+            self._gpu.draw_depths(plan, layered=layered)
         context.depth_func = "<"
         self._gpu.draw(plan, canvas.outputs, layered=layered)
         shot.depth_is_current = False
@@ -179,7 +202,9 @@ class Painter:
 
     def _find_unhidden(self, shot: _Shot, views: Indices, rows: Indices, *, spread: float = 0.0) -> None:
         """Put the triangles outside the rows of these views that may show into `_found`, how many into `_counts`."""
-        known = KnownTriangles(self._sets.words, rows)
+        if spread:
+            self._drawable[views] = ~np.uint64(0)  # what was loaded was looked at as it is
+        known = KnownTriangles(self._sets.words, rows, self._drawable)
         found = FoundTriangles(self._found, self._counts)
         find_unhidden_solid(views, self._prepared.chunks, shot.in_view, known, shot.views, shot.depth, spread, found)
 
@@ -190,13 +215,14 @@ class Painter:
     def _load(self, shot: _Shot, views: Indices, rows: Indices, words: NDArray[np.uint64]) -> DrawList:
         """Send the triangles in the rows of these views to the GPU."""
         chunks, room = self._prepared.chunks, self._gathering
-        most = list_keys(views, chunks, shot.views, shot.in_view, rows, words, room)
+        most = list_keys(views, chunks, shot.views, shot.in_view, rows, words, room, self._drawable)
         start = 0
         for end in room.ends[: len(views)].tolist():
             room.keys[start:end].sort()
             start = end
         self._gathering = room = room.reserve(triangles=most)
-        return self._send(shot, *gather_solid(views, chunks, shot.views, rows, words, self._culling, room))
+        gathered = gather_solid(views, chunks, shot.views, rows, words, self._culling, room, self._drawable)
+        return self._send(shot, *gathered)
 
     def _send(self, shot: _Shot, triangles: int, stretches: int) -> DrawList:
         room = self._gathering

@@ -20,7 +20,7 @@ from nav_eval.errors import BadPreparedScene
 from nav_eval.scene.color import to_srgb
 from nav_eval.scene.model import AlphaMode, Material, Scene, Texture, Wrap
 from nav_eval.scene.splats import SplatCloud
-from nav_eval.simulator.rendering.lighting import Lighting, is_dull
+from nav_eval.simulator.rendering.lighting import FacingShares, Lighting, is_dull
 from nav_eval.simulator.rendering.outlooks import NO_OUTLOOKS, Outlooks
 from nav_eval.simulator.rendering.texel_files import StoredTexture
 from nav_eval.simulator.rendering.triangle_blocks import compute_cross_products, iterate_blocks
@@ -79,7 +79,8 @@ class PreparedScene:
     background: tuple[int, int, int]  #: where there is no geometry
     splats: SplatCloud | None = None  #: what colour pictures show instead of the triangles
     moving_chunks: int = 0  #: so many in front hold what each look of a canvas places anew (`canvas`)
-    moving_vertices: int = 0  #: so many at the end are theirs
+    moving_vertices: int = 0  #: so many at the end are theirs,
+    placed_vertices: int = 0  #: of which so many, the first, may be shown by the look at hand
     tints: NDArray[np.uint32] | None = None  #: of a canvas, by vertex, in place of those in `vertices`
     texels: Path | None = None  #: where the textures lie, see `texel_files`; None while they are in memory only
     stored: Mapping[int, StoredTexture] = field(default_factory=dict)  #: textures of looks, by identity
@@ -206,7 +207,7 @@ def _add_light(
     kind, normals = kinds[material], scene.normals[vertex].astype(np.float64)
     dull, shaded = np.flatnonzero(kind == DULL), np.flatnonzero(kind == SHADED)
     for side, tints in ((1.0, vertices["tint"]), (-1.0, details["back"])):
-        light, sheen = lighting.compute_diffuse(side * normals[dull]), lighting.compute_sheen(side * normals[dull])
+        light, sheen = FacingShares.over(side * normals[dull], lighting).add_up(lighting)
         tints[dull] = _compute_tints(scene, vertex[dull], material[dull], light=light, sheen=sheen)
     vertices["tint"][shaded, :3] = scene.colors[vertex[shaded], :3]
     details["back"][shaded] = vertices["tint"][shaded]

@@ -6,6 +6,7 @@ for each. Layers, and not tiles side by side: OpenGL rounds where a picture begi
 """
 
 import ctypes
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Protocol
@@ -19,12 +20,20 @@ from nav_eval.sensors import Channel
 from nav_eval.simulator.rendering.camera import Camera, Frame
 from nav_eval.simulator.rendering.device import call_gl
 from nav_eval.simulator.rendering.occlusion import DepthPicture, convert_depth_buffer
+from nav_eval.simulator.rendering.pixel_copy import PixelCopy
 from nav_eval.simulator.rendering.shaders import COLOR, METRES, SURFACE
 
 _ATTACHMENTS = {COLOR: (4, "f1"), METRES: (1, "f4"), SURFACE: (1, "u4")}
 
 
-class Canvas(Protocol):
+class Pixels(Protocol):
+    """What was drawn."""
+
+    def read(self, output: str, into: NDArray[np.generic]) -> None:
+        """Of all layers."""
+
+
+class Canvas(Pixels, Protocol):
     """What is drawn onto."""
 
     outputs: tuple[str, ...]  #: of COLOR, METRES, SURFACE
@@ -32,8 +41,8 @@ class Canvas(Protocol):
     def begin(self, background: tuple[int, int, int]) -> None:
         """Draw here from now on; nothing is there yet."""
 
-    def read(self, output: str, into: NDArray[np.generic]) -> None:
-        """Pixels of all layers."""
+    def copy(self, output: str, into: moderngl.Buffer) -> None:
+        """The same into a buffer of OpenGL's, for which nobody waits."""
 
     def read_depth_buffer(self, into: NDArray[np.uint32]) -> None:
         """The raw depth buffer as 32-bit fractions: cheaper than floats."""
@@ -49,6 +58,8 @@ class Framebuffer:
         kinds = [_ATTACHMENTS[output] for output in outputs]
         self._attachments = [context.renderbuffer(size, components, dtype=dtype) for components, dtype in kinds]
         self._depth = context.depth_renderbuffer(size)
+        call_gl("glBindRenderbuffer", _RENDERBUFFER, self._depth.glo)
+        call_gl("glRenderbufferStorage", _RENDERBUFFER, _DEPTH, *size)  # ModernGL knows one of 24 bits alone
         self._framebuffer = context.framebuffer(self._attachments, self._depth)
 
     def begin(self, background: tuple[int, int, int]) -> None:
@@ -65,6 +76,11 @@ class Framebuffer:
         self._framebuffer.color_mask = masks if len(masks) > 1 else masks[0]
 
     def read(self, output: str, into: NDArray[np.generic]) -> None:
+        components, dtype = _ATTACHMENTS[output]
+        index = self.outputs.index(output)
+        self._framebuffer.read_into(into, attachment=index, components=components, dtype=dtype)
+
+    def copy(self, output: str, into: moderngl.Buffer) -> None:
         components, dtype = _ATTACHMENTS[output]
         index = self.outputs.index(output)
         self._framebuffer.read_into(into, attachment=index, components=components, dtype=dtype)
@@ -110,15 +126,21 @@ class Atlas:
         call_gl("glClearBufferfv", _CLEAR_DEPTH, 0, ctypes.addressof(_FARTHEST))
 
     def read(self, output: str, into: NDArray[np.generic]) -> None:
-        self._read(self._textures[self.outputs.index(output)], _LAYERS[output], into)
+        self._read(self._textures[self.outputs.index(output)], _LAYERS[output], into.ctypes.data)
+
+    def copy(self, output: str, into: moderngl.Buffer) -> None:
+        call_gl("glBindBuffer", _PIXEL_PACK_BUFFER, into.glo)
+        self._read(self._textures[self.outputs.index(output)], _LAYERS[output], 0)
+        call_gl("glBindBuffer", _PIXEL_PACK_BUFFER, 0)
 
     def read_depth_buffer(self, into: NDArray[np.uint32]) -> None:
-        self._read(self._textures[len(self.outputs)], _DEPTH_LAYERS, into)
+        self._read(self._textures[len(self.outputs)], _DEPTH_LAYERS, into.ctypes.data)
 
-    def _read(self, texture: int, kind: tuple[int, int, int], into: NDArray[np.generic]) -> None:
+    def _read(self, texture: int, kind: tuple[int, int, int], address: int) -> None:
+        """To this address, in a buffer if one is bound."""
         _, layout, number = kind
         call_gl("glBindTexture", _TEXTURE_ARRAY, texture)
-        call_gl("glGetTexImage", _TEXTURE_ARRAY, 0, layout, number, into.ctypes.data)
+        call_gl("glGetTexImage", _TEXTURE_ARRAY, 0, layout, number, address)
 
     def release(self) -> None:
         call_gl("glDeleteFramebuffers", 1, ctypes.addressof(self._framebuffer))
@@ -126,14 +148,16 @@ class Atlas:
 
 
 _FRAMEBUFFER, _COLOR_ATTACHMENT, _DEPTH_ATTACHMENT = 0x8D40, 0x8CE0, 0x8D00
-_TEXTURE_ARRAY, _CLEAR_COLOR, _CLEAR_DEPTH = 0x8C1A, 0x1800, 0x1801
+_TEXTURE_ARRAY, _CLEAR_COLOR, _CLEAR_DEPTH, _PIXEL_PACK_BUFFER = 0x8C1A, 0x1800, 0x1801, 0x88EB
 _LAYERS = {
     COLOR: (0x8058, 0x1908, 0x1401),  # RGBA8, read as RGBA bytes
     METRES: (0x822E, 0x1903, 0x1406),  # R32F, read as red floats
     SURFACE: (0x8236, 0x8D94, 0x1405),  # R32UI, read as red integers
 }
 """What OpenGL calls an output: how it is kept, and what of it is read as which type."""
-_DEPTH_LAYERS = (0x81A6, 0x1902, 0x1405)  # 24 bits, read as 32-bit fractions
+_RENDERBUFFER, _DEPTH = 0x8D41, 0x81A7
+"""32 bits, which software need not mask nor widen; as depths are computed, they are no finer than with 24."""
+_DEPTH_LAYERS = (_DEPTH, 0x1902, 0x1405)  # read as 32-bit fractions
 _NOTHING, _FARTHEST, _NO_SURFACE = (ctypes.c_float * 4)(), (ctypes.c_float * 1)(1.0), (ctypes.c_uint * 4)()
 
 
@@ -177,6 +201,8 @@ class RenderTarget:
         )
         self.depth = DepthPicture.over(np.empty((layers, height, width), dtype=np.float32))
         self._shape = (layers, height, width)
+        self._context = context
+        self._copies: list[PixelCopy] = []  #: that nobody needs now
 
     @property
     def delivers_depth(self) -> bool:
@@ -190,22 +216,43 @@ class RenderTarget:
     def _raw(self) -> NDArray[np.uint32]:
         return np.empty(self._shape, dtype=np.uint32)
 
-    def read_metres(self, cameras: Sequence[Camera], into: NDArray[np.float32]) -> None:
+    def copy_pixels(self) -> PixelCopy:
+        """What is drawn so far: something else may be drawn before somebody reads it."""
+        copy = self._copies.pop() if self._copies else self._make_copy()
+        for output, buffer in copy.buffers.items():
+            self.canvas.copy(output, buffer)
+        return copy
+
+    def _make_copy(self) -> PixelCopy:
+        size = 4 * math.prod(self._shape)  # every output has four bytes per pixel
+        return PixelCopy({output: self._context.buffer(reserve=size) for output in self.canvas.outputs})
+
+    def give_back(self, copy: PixelCopy) -> None:
+        self._copies.append(copy)
+
+    def release(self) -> None:
+        self.canvas.release()
+        for copy in self._copies:
+            copy.release()
+
+    def read_metres(self, cameras: Sequence[Camera], into: NDArray[np.float32], pixels: Pixels | None = None) -> None:
         """The depth pictures: from their own output if there is one, else from the depth buffer."""
         if METRES in self.canvas.outputs:
-            self.canvas.read(METRES, into)
+            (pixels or self.canvas).read(METRES, into)
         else:
             self.canvas.read_depth_buffer(self._raw)
             near, far = np.array([(camera.near, camera.far) for camera in cameras]).T
             convert_depth_buffer(self._raw, near, far, into)
 
-    def deliver(self, frames: Sequence[Frame], surfaces: NDArray[np.int64], metres: NDArray[np.float32]) -> None:
+    def deliver(
+        self, frames: Sequence[Frame], surfaces: NDArray[np.int64], metres: NDArray[np.float32], pixels: Pixels
+    ) -> None:
         """Put what was painted, and the depth that was read, into a frame each, or below each other into one."""
         colored = Channel.RGB in self._channels
         if colored:
-            self.canvas.read(COLOR, self._rgba)
+            pixels.read(COLOR, self._rgba)
         if SURFACE in self.canvas.outputs:
-            self.canvas.read(SURFACE, self._raw)
+            pixels.read(SURFACE, self._raw)
         rows, width = self._shape[0] * self._shape[1] // len(frames), self._shape[2]
         for number, frame in enumerate(frames):
             part = slice(number * rows, (number + 1) * rows)

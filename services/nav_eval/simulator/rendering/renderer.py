@@ -20,6 +20,7 @@ from nav_eval.simulator.rendering.culling import OPEN_CELLS
 from nav_eval.simulator.rendering.device import Device
 from nav_eval.simulator.rendering.gpu_scene import SceneOnGpu
 from nav_eval.simulator.rendering.painter import Painter
+from nav_eval.simulator.rendering.pixel_copy import PendingFrames
 from nav_eval.simulator.rendering.preparation import prepare_scene
 from nav_eval.simulator.rendering.prepared_scene import PreparedScene
 from nav_eval.simulator.rendering.render_target import RenderTarget
@@ -142,6 +143,27 @@ class Renderer:
             frames.update(zip(numbers, self._render_together(together, wanted, places), strict=True))
         return [frames[number] for number in range(len(cameras))]
 
+    def submit(
+        self, cameras: Sequence[Camera], channels: Iterable[Channel], out: Sequence[Frame]
+    ) -> list[PendingFrames]:
+        """Have pictures drawn that are collected later: a graphics card draws while somebody does something else.
+
+        In software, and of splats, they are drawn at once.
+        """
+        wanted = frozenset(channels)
+        if self.device.is_software or self.prepared.splats is not None:
+            frames = self.render_batch(cameras, wanted, out)
+            return [PendingFrames(frames, lambda: None)]
+        pending = []
+        for numbers in _group_by_size(cameras, layers=self._count_layers):
+            together, places = [cameras[n] for n in numbers], [out[n] for n in numbers]
+            for camera, frame in zip(together, places, strict=True):
+                frame.check(camera.width, camera.height, wanted)
+            with self.device.context:
+                target = self._get_target(together[0], wanted, layers=len(together))
+                pending.append(self._painter.submit(together, target, places))
+        return pending
+
     def _count_layers(self, camera: Camera) -> int:
         """How many pictures of this size are drawn together."""
         if not self._draws_layers:
@@ -176,7 +198,7 @@ class Renderer:
     def _forget_atlas(self) -> None:
         atlases = [key for key, target in self._targets.items() if target.layers > 1]
         if len(atlases) >= KEPT_ATLASES:
-            self._targets.pop(atlases[0]).canvas.release()
+            self._targets.pop(atlases[0]).release()
 
     def can_repaint(self, scene: Scene | PreparedScene) -> TypeGuard[PreparedScene]:
         """Whether it is another look of the canvas that is shown."""
@@ -193,7 +215,7 @@ class Renderer:
         """Give the memory back; the renderer cannot be used afterwards."""
         with self.device.context:
             for target in self._targets.values():
-                target.canvas.release()
+                target.release()
             self._gpu.release()
             if self._quads is not None:
                 self._quads.release()

@@ -164,6 +164,27 @@ def drop_levels(levels: Sequence[Level]) -> None:
         libc.madvise(ctypes.c_void_p(ctypes.addressof(content)), ctypes.c_size_t(len(content)), mmap.MADV_DONTNEED)
 
 
+_SAMPLED = 997
+"""Texels from one to the next that are looked at first, to see whether a texture has several colours."""
+
+
+def find_plain_color(texture: Texture, smaller: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32] | None:
+    """The one colour of a texture that has no other: it need neither be uploaded nor looked up.
+
+    Small copies are looked at first: where they have several colours, a large file need not be read.
+    """
+    levels = (*reversed(smaller), texture.pixels)
+    is_plain = all(map(_has_one_color, levels))
+    color: NDArray[np.float32] = texture.pixels[0, 0] / np.float32(255)
+    drop_levels((texture.pixels, *smaller))
+    return color if is_plain else None
+
+
+def _has_one_color(pixels: NDArray[np.uint8]) -> bool:
+    texels = np.ascontiguousarray(pixels).view(np.uint32).ravel()
+    return not (texels[::_SAMPLED] != texels[0]).any() and not (texels != texels[0]).any()
+
+
 _TEXTURE_2D, _RGBA8, _SRGB8_ALPHA8, _RGBA, _UNSIGNED_BYTE = 0x0DE1, 0x8058, 0x8C43, 0x1908, 0x1401
 _OPAQUE_FD = 0x9586
 _EXTENSION = "GL_EXT_memory_object_fd"

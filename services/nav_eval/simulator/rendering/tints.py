@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nav_eval.compilation import compile_nogil_inline, compile_nogil_kernel
+from nav_eval.compilation import compile_uncounted_inline, compile_uncounted_kernel
 from nav_eval.scene.color import to_linear
 from nav_eval.simulator.rendering.prepared_scene import SHADED, UNLIT, number_distinct
 
@@ -67,7 +67,7 @@ def paint_tints(inks: Inks, brush: Brush, colors: NDArray[np.uint8], out: NDArra
     _spread(inks.mixed, inks.of_vertex, out)
 
 
-@compile_nogil_kernel
+@compile_uncounted_kernel
 def _mix(
     inks: Inks,
     brush: Brush,
@@ -82,7 +82,7 @@ def _mix(
         kind, plain = brush.kind[patch], brush.is_plain[patch]
         red, green, blue, cover = base[patch, 0], base[patch, 1], base[patch, 2], base[patch, 3]
         red_glow, green_glow, blue_glow = glow[patch, 0], glow[patch, 1], glow[patch, 2]
-        for i in range(inks.first[patch], inks.first[patch + 1]):
+        for i in range(np.uint64(inks.first[patch]), np.uint64(inks.first[patch + 1])):
             own, alpha = inks.color[i], colors[inks.color[i], 3]
             if cover != 1.0:
                 alpha = np.uint8(min(max(alpha * cover, 0.0), 255.0) + 0.5)
@@ -107,23 +107,23 @@ def _mix(
             )
 
 
-@compile_nogil_kernel
+@compile_uncounted_kernel
 def _spread(mixed: NDArray[np.uint32], of_vertex: NDArray[np.uint32], out: NDArray[np.uint32]) -> None:
     for i in range(len(of_vertex)):
         out[i] = mixed[of_vertex[i]]
 
 
-@compile_nogil_inline
+@compile_uncounted_inline
 def pack_tint(red: int | np.uint8, green: int | np.uint8, blue: int | np.uint8, alpha: int | np.uint8) -> np.uint32:
     """Four bytes as the word that holds them in this order in memory."""
     return np.uint32(np.uint32(red) | np.uint32(green) << 8 | np.uint32(blue) << 16 | np.uint32(alpha) << 24)
 
 
-@compile_nogil_inline
+@compile_uncounted_inline
 def encode_light(value: float, thresholds: NDArray[np.float64], starts: NDArray[np.uint8]) -> int:
     """The sRGB byte of a linear colour."""
     clipped = min(max(value, 0.0), 1.0)
-    byte = starts[int(clipped * (len(starts) - 1))]
+    byte = starts[np.uint64(clipped * (len(starts) - 1))]  # unsigned: nobody asks whether to count from the end
     return int(byte + np.uint8(clipped >= thresholds[byte]))
 
 

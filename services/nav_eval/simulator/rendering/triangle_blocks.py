@@ -29,3 +29,10 @@ def compute_unit_normals(points: NDArray[Any], triangles: NDArray[Any]) -> NDArr
         across = compute_cross_products(points, triangles[block])
         normals[block] = across / np.linalg.norm(across, axis=1, keepdims=True)
     return normals
+
+
+def compute_areas(points: NDArray[Any], triangles: NDArray[Any]) -> NDArray[np.float64]:
+    areas = np.empty(len(triangles))
+    for block in iterate_blocks(len(triangles)):
+        areas[block] = 0.5 * np.linalg.norm(compute_cross_products(points, triangles[block]), axis=1)
+    return areas

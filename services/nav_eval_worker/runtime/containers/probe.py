@@ -6,6 +6,7 @@ flags of an agent's: it looks around, answers on the socket, then takes memory a
 """
 
 import json
+import time
 import uuid
 from collections.abc import Mapping
 from contextlib import suppress
@@ -24,6 +25,10 @@ from nav_eval_worker.runtime.containers.engine import DockerSettings, translate_
 MEMORY_MB, PIDS = 256, 256
 LIMITS = LimitsConfig(memory_gb=MEMORY_MB / 1000, cpus=1.0, shm_gb=0.016, pids=PIDS, log_kb=64)
 SECONDS = 120.0
+LAST_WORDS_SECONDS = 5.0
+"""What a cell had answered before it failed, its peer has read by then."""
+LOOK_SECONDS = 0.1
+NEVER_ENDED = -1
 _TROUBLE = (DockerException, RequestException, OSError)
 _NOTHING = "0000000000000000"
 
@@ -128,7 +133,7 @@ def _create(client: docker.DockerClient, settings: DockerSettings, options: dict
 def _play(cell: Container, peer: Container) -> list[str]:
     cell.start()
     peer.start()
-    code = peer.wait(timeout=SECONDS)["StatusCode"]
+    code = wait_for_peer(peer, cell)
     said = peer.logs(stdout=True, stderr=False).decode(errors="replace")
     if code or not said:
         heard = cell.logs(tail=5).decode(errors="replace").strip()
@@ -139,6 +144,22 @@ def _play(cell: Container, peer: Container) -> list[str]:
     return judge_facts(json.loads(facts), kernel=kernel) + judge_limits(
         cell.logs(stdout=True, stderr=False).decode(errors="replace")
     )
+
+
+def wait_for_peer(peer: Container, cell: Container) -> int:
+    """Its exit code. It need not look for a cell that has failed for as long as for one that is slow."""
+    last = time.monotonic() + SECONDS
+    while (code := _get_exit_code(peer)) is None and time.monotonic() < last:
+        if _get_exit_code(cell):
+            last = min(last, time.monotonic() + LAST_WORDS_SECONDS)
+        time.sleep(LOOK_SECONDS)
+    return NEVER_ENDED if code is None else code
+
+
+def _get_exit_code(container: Container) -> int | None:
+    container.reload()
+    state = container.attrs["State"]
+    return int(state["ExitCode"]) if state["Status"] in ("exited", "dead") else None
 
 
 def judge_facts(facts: Mapping[str, Any], *, kernel: str) -> list[str]:

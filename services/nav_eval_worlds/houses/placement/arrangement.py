@@ -140,9 +140,10 @@ def put_on_wall(
     high = max(member.rect.x1 for member in group)
     for number in walls if walls is not None else range(len(work.space.walls)):
         wall = work.space.walls[number]
+        direction, normal, length = wall.direction, wall.normal, wall.length
         for along in _list_places(wall, low, high):
-            frames.append(GroupFrame(wall.at(along), wall.direction, wall.normal))
-            scores.append(_score_place(like, (along + low, wall.length - along - high), wall) + work.draw.unit())
+            frames.append(GroupFrame(wall.at(along), direction, normal))
+            scores.append(_score_place(like, (along + low, length - along - high), length) + work.draw.unit())
     return _put_best(work, group, frames, scores)
 
 
@@ -242,11 +243,11 @@ def _list_places(wall: Edge, low: int, high: int) -> list[int]:
     return [] if last < first else sorted({*range(first, last, STEP), last})
 
 
-def _score_place(like: str, ends: tuple[int, int], wall: Edge) -> float:
+def _score_place(like: str, ends: tuple[int, int], length: int) -> float:
     if like == "corner":
-        return -3.0 * min(ends) / wall.length
+        return -3.0 * min(ends) / length
     if like == "center":
-        return -2.0 * abs(ends[0] - ends[1]) / wall.length
+        return -2.0 * abs(ends[0] - ends[1]) / length
     return 0.0
 
 

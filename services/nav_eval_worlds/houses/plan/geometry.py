@@ -79,8 +79,8 @@ class Edge(NamedTuple):
 
     def at(self, along: int, inward: int = 0) -> Point:
         """The point that far along the edge and that far into the room."""
-        (dx, dz), (nx, nz) = self.direction, self.normal
-        return self.start[0] + dx * along + nx * inward, self.start[1] + dz * along + nz * inward
+        dx, dz = self.direction
+        return self.start[0] + dx * along - dz * inward, self.start[1] + dz * along + dx * inward
 
     def along(self, point: Point) -> int:
         """How far along the edge a point lies."""

@@ -101,6 +101,24 @@ def test_gltf_files_stay_upright(tmp_path: Path, boxes: list[tuple]) -> None:
     assert read_scene(save(tmp_path / "model.glb", boxes)).report.up == "+Y (the rule for .glb files)"
 
 
+def test_nothing_is_taken_for_a_building_with_x_up(tmp_path: Path) -> None:
+    x_up = np.array([[0, 1, 0], [1, 0, 0], [0, 0, -1]])
+    assert read_scene(save_obj(tmp_path / "side.obj", HOUSES["house"], matrix=x_up)).report.up.startswith("+Y")
+
+
+def test_a_figure_without_a_floor_stays_as_its_format_usually_is(tmp_path: Path) -> None:
+    """A person drawn in centimetres: 167 high, and flat enough from the front to look like storeys."""
+    heights, turns = np.meshgrid(np.linspace(0, np.pi, 24), np.linspace(0, 2 * np.pi, 48), indexing="ij")
+    points = np.stack([np.sin(heights) * np.cos(turns), np.cos(heights), np.sin(heights) * np.sin(turns)], axis=-1)
+    text = "".join(f"v {x:.4f} {y:.4f} {z:.4f}\n" for x, y, z in points.reshape(-1, 3) * (25, 84, 22))
+    for row in range(23):
+        for column in range(47):
+            first = row * 48 + column + 1
+            text += f"f {first} {first + 48} {first + 49} {first + 1}\n"
+    (tmp_path / "person.obj").write_text(text)
+    assert read_scene(tmp_path / "person.obj").report.up == "+Y (the rule for .obj files)"
+
+
 @pytest.mark.parametrize(
     "boxes",
     [

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from nav_eval_worker.runtime.containers import probe
 from nav_eval_worker.runtime.containers.probe import judge_facts, judge_limits
 
 GOOD = {
@@ -52,3 +53,35 @@ def test_a_missing_wall_is_named(change: dict[str, Any], wall: str | None) -> No
 )
 def test_a_limit_that_does_not_hold_is_named(output: str, missing: list[str]) -> None:
     assert judge_limits(output) == missing
+
+
+class FakeContainer:
+    """The engine's word on a container: its states, one for each look; the last one stays."""
+
+    def __init__(self, *codes: int | None) -> None:
+        self._codes = list(codes)
+        self.attrs: dict[str, Any] = {}
+
+    def reload(self) -> None:
+        code = self._codes.pop(0) if len(self._codes) > 1 else self._codes[0]
+        status = "running" if code is None else "exited"
+        self.attrs = {"State": {"Status": status, "ExitCode": code or 0}}
+
+
+@pytest.mark.parametrize(
+    ("peer", "cell", "code"),
+    [
+        ((None, None, 0), (None,), 0),
+        ((None, None, 1), (None,), 1),
+        ((None, None, 0), (1,), 0),  # it had answered before it failed
+        ((None,), (None, 1), probe.NEVER_ENDED),
+        ((None, None, None, 0), (0,), 0),  # it is done, and the peer still writes
+    ],
+)
+def test_a_cell_that_failed_is_not_looked_for(
+    monkeypatch: pytest.MonkeyPatch, peer: tuple[int | None, ...], cell: tuple[int | None, ...], code: int
+) -> None:
+    monkeypatch.setattr(probe, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(probe, "LAST_WORDS_SECONDS", 0.2)
+    containers: Any = (FakeContainer(*peer), FakeContainer(*cell))
+    assert probe.wait_for_peer(*containers) == code

@@ -22,8 +22,8 @@ LED_ON = r"(and (then|finally) )?"
 CLAUSE = re.compile(rf"(^|[.,;:?] ){LED_ON}[^.,;:?]* and [^.,;:?]* and ", re.IGNORECASE)
 
 
-def name(noun: str) -> Reference:
-    thing = SceneObject(object_id=1, category=noun, center=(0.0, 0.0, 0.0), size=(0.5, 0.5, 0.5), region="r")
+def name(noun: str, size: float = 0.5) -> Reference:
+    thing = SceneObject(object_id=1, category=noun, center=(0.0, 0.0, 0.0), size=(size, size, size), region="r")
     return Reference(things=(thing,), description=Description(noun=noun), text=f"the {noun}", short=f"the {noun}")
 
 
@@ -44,3 +44,20 @@ def test_stairs_and_what_is_done_there_are_one_list(split: Split) -> None:
             assert words.lower() in told.text.lower()
         led_up += bool(re.search(r"stairs, (find|pick up|get|take|fetch|collect|retrieve|grab) ", told.text))
     assert led_up > 20  # the longer phrases are still used
+
+
+@pytest.mark.parametrize("split", ["seen", "unseen"])
+def test_nobody_is_sent_to_visit_a_small_thing(split: Split) -> None:
+    said = {"cup": "", "books": "", "sofa": ""}
+    for seed in range(80):
+        for noun in said:
+            errands = [Errand(thing=name(noun, 2.0 if noun == "sofa" else 0.2), to=None)]
+            told = write_errands(
+                errands, [None], RandomStream(seed, "visits", split=split), language="en", describer=NOBODY
+            )
+            assert told is not None
+            said[noun] += told.text
+    visits = re.compile(r"visit|stop by|check on|get yourself to|(to|reach) the cup|(to|reach) the books")
+    assert visits.search(said["sofa"])
+    assert not visits.search(said["cup"] + said["books"])
+    assert "find the cup" in said["cup"]

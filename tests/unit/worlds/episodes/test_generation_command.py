@@ -24,13 +24,19 @@ def run(*arguments: str, cache: Path) -> str:
 
 
 def test_generate_writes_a_sound_file_and_balance_reads_it(flat: Path, cache: Path, tmp_path: Path) -> None:
-    out = tmp_path / "points.jsonl"
+    out = tmp_path / "new folder" / "points.jsonl"
     where = ("--scenes", str(flat), "--out", str(out))
     printed = run("generate", "--task", "pointnav", "--count", "2", "--seed", "3", "--report", *where, cache=cache)
     assert "2 episodes in 1 scenes" in printed
     assert "left turns" in printed
     assert "2 episodes in 1 scenes are sound" in run("validate", str(out), cache=cache)
     assert json.loads(run("balance", str(out), "--json", cache=cache))["episodes"] == 2
+
+
+def test_a_name_that_cannot_be_written_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    words = ["episodes", "generate", "--task", "vln", "--scenes", str(tmp_path / "none"), "--out", "routes.txt"]
+    with pytest.raises(DatasetError, match=r"allowed endings are \.json"):
+        CliRunner().invoke(app, words, catch_exceptions=False)
 
 
 def test_new_episodes_name_the_latest_generator_and_those_of_the_first_none(

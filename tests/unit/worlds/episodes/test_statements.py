@@ -19,8 +19,9 @@ from nav_eval_worlds.episodes.look_check import find_broken_words
 from nav_eval_worlds.episodes.site import Site
 from nav_eval_worlds.episodes.statement_check import find_false_statements
 from nav_eval_worlds.generator import HouseGenerator
+from nav_eval_worlds.instructions import chinese_words
 from nav_eval_worlds.instructions.diversity import compute_diversity
-from nav_eval_worlds.instructions.words import is_plausible_place
+from nav_eval_worlds.instructions.words import LATER_PORTABLE, SURFACES, is_plausible_place, is_portable
 
 FLAT = "flat.glb"
 BenchmarkOf = Callable[[str], BenchmarkConfig]
@@ -169,3 +170,26 @@ def test_errands_are_plausible(site_of: Callable[[str], Site]) -> None:
     assert not is_plausible_place(named("kettle"), named("bed"))
     assert is_plausible_place(named("toaster"), named("kitchen island"))
     assert is_plausible_place(named("book"), named("nightstand"))
+    assert is_plausible_place(named("remote control"), named("sofa"))
+    assert is_plausible_place(named("fruit"), named("dining table"))
+    assert not is_plausible_place(named("fruit"), named("bed"))
+    assert not is_plausible_place(named("tool"), named("dining table"))
+    assert not is_plausible_place(named("toolbox"), named("bench"))
+    assert not is_plausible_place(named("storage box"), named("armchair"))
+    assert not is_plausible_place(named("book"), named("chair"))
+    assert not is_plausible_place(named("candle"), named("chest"))
+    assert not is_plausible_place(named("toothbrush cup"), named("desk"))
+
+
+@pytest.mark.parametrize("noun", sorted(LATER_PORTABLE))
+def test_small_things_of_the_second_generator_are_carried_by_it_alone(
+    noun: str, site_of: Callable[[str], Site]
+) -> None:
+    bed = next(thing for thing in site_of("lh_vln").around.semantics.objects if thing.category == "bed")
+    thing = dataclasses.replace(bed, category=noun, name=None, size=(0.2, 0.1, 0.2))
+    places = [dataclasses.replace(bed, category=surface, name=None) for surface in SURFACES]
+    assert is_portable(thing, generator=2)
+    assert not is_portable(thing)
+    assert any(is_plausible_place(thing, place) for place in places)
+    assert not any(is_plausible_place(thing, place) for place in places if place.category == "piano")
+    assert noun in chinese_words.NOUNS

@@ -8,7 +8,7 @@ import pytest
 
 from nav_eval_worlds.houses import GeneratedHouse, restyle
 from nav_eval_worlds.houses.baked_light import TIMES_OF_DAY, bake_house_light
-from nav_eval_worlds.houses.ray_tree import STACK, find_hit, make_ray_tree
+from nav_eval_worlds.houses.ray_tree import STACK, find_blocker, find_hit, make_ray_tree
 from nav_eval_worlds.houses.shadows import LightPlaces, compute_response, find_response
 from nav_eval_worlds.materials import get_finish_kind
 from nav_eval_worlds.textures.outlooks import OUTLOOKS, get_outlook
@@ -26,9 +26,23 @@ def test_a_ray_finds_the_nearest_of_many_triangles() -> None:
     corners = np.concatenate([_make_square(1.0, y / 10) for y in range(1, 40)])
     tree, stack = make_ray_tree(corners), np.empty(STACK, np.int64)
     start, up = np.array([0.2, 0.0, 0.3]), UP[0]
-    assert find_hit(tree, stack, start, up, 10.0, False) == pytest.approx(0.1)
-    assert find_hit(tree, stack, start, -up, 10.0, False) == 10.0
-    assert find_hit(tree, stack, np.array([5.0, 0.0, 0.0]), up, 10.0, False) == 10.0
+    assert find_hit(tree, stack, start, up, 10.0) == pytest.approx(0.1)
+    assert find_hit(tree, stack, start, -up, 10.0) == 10.0
+    assert find_hit(tree, stack, np.array([5.0, 0.0, 0.0]), up, 10.0) == 10.0
+
+
+def test_a_guess_at_what_is_in_the_way_changes_no_answer() -> None:
+    """Whichever leaf is guessed, and where rays run along the sides of boxes."""
+    draw = np.random.default_rng(5)
+    tree, stack = make_ray_tree(draw.integers(0, 5, (80, 3, 3)) / 2.0), np.empty(STACK, np.int64)
+    leaves = np.flatnonzero(tree.children[:, 1] <= 0).tolist()
+    answers = []
+    for _ in range(100):
+        start, direction = draw.integers(-1, 10, 3) / 4.0, draw.integers(-2, 3, 3) / 1.0
+        found = {find_blocker(tree, stack, start, direction, 0.6, guess) >= 0 for guess in (-1, *leaves)}
+        assert found == {find_hit(tree, stack, start, direction, 0.6) < 0.6}
+        answers += found
+    assert 10 < sum(answers) < 90
 
 
 def test_a_board_keeps_lamp_sun_and_sky_away() -> None:
