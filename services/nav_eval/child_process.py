@@ -31,6 +31,7 @@ GRACE = 20.0  #: seconds between asking a program to end and ending it
 LONGEST_PAUSE = 30.0  #: seconds between two attempts
 STEADY = 60.0  #: seconds; who lived that long did not die of how it was started
 REAP_SECONDS = 10.0  #: by then a reaper has ended everything, or something is very wrong
+_CALLBACK_SECONDS = 0.05  #: a callback of Python's is over by then
 
 
 class ProcessNotStarted(NavEvalError):
@@ -55,17 +56,36 @@ _REAPER = (sys.executable, "-I", "-S", process_reaper.__file__)
 
 @contextmanager
 def exit_on_signal(code: int = 0) -> Iterator[None]:
-    """SIGTERM and Ctrl-C leave the block as an exit with `code`, so that everything in it is ended in good order."""
+    """SIGTERM and Ctrl-C leave the block as an exit with `code`, so that everything in it is ended in good order.
+
+    A signal may come while Python runs a callback of its own (a weak reference's, `__del__`), out of which no exception
+    gets: it is sent once more, a moment later.
+    """
+    is_over = threading.Event()
 
     def leave(_number: int, _frame: object) -> None:
         raise SystemExit(code)
 
+    def send_again(lost: "sys.UnraisableHookArgs") -> None:
+        if isinstance(lost.exc_value, SystemExit):
+            threading.Thread(target=_interrupt_soon, args=(is_over,), name="signal", daemon=True).start()
+        else:
+            unraisable(lost)
+
     before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGINT)}
+    unraisable, sys.unraisablehook = sys.unraisablehook, send_again
     try:
         yield
     finally:
+        is_over.set()
+        sys.unraisablehook = unraisable
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _interrupt_soon(is_over: threading.Event) -> None:
+    if not is_over.wait(_CALLBACK_SECONDS):
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
 
 
 def describe_exit(code: int) -> str:

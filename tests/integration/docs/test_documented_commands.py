@@ -29,6 +29,7 @@ PAGES = [
 ]
 DEMOS = ("demo_lh_vln", "demo_vln", "demo_objectnav")
 SECONDS = 600
+STILL_RUNS = -1  #: no exit code: a command that should have ended has not
 
 #: fewer of the same
 SMALLER = {"--count 100": "--count 4", "--count 20": "--count 1", "--count 5": "--count 1", "--detail 1": "--detail 0"}
@@ -93,15 +94,17 @@ def typed(script: str, *, desk: Path, environment: dict[str, str]) -> tuple[int,
     """Exit code and output; whatever a script leaves running is ended."""
     with (desk / ".output").open("w+") as output:
         process = subprocess.Popen(
-            ["bash", "-euo", "pipefail", "-c", script],
+            ["bash", "-euxo", "pipefail", "-c", script],
             cwd=desk,
             env=environment,
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+        code = STILL_RUNS
         try:
-            code = process.wait(SECONDS)
+            with suppress(subprocess.TimeoutExpired):
+                code = process.wait(SECONDS)
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -123,5 +126,5 @@ def test_every_command(page: Path, reader: dict[str, str], room_data: Path, desk
             desk=where,
             environment=reader | room_overrides(script, room_data),
         )
-        assert code == 0, f"{page.name}, line {block.line}:\n{script}\n{output[-3000:]}"
+        assert code == 0, f"{page.name}, line {block.line}:\n{script}\n{code}: {output[-3000:]}"
         where = Path((desk / ".where").read_text().strip())
