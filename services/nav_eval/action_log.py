@@ -99,7 +99,7 @@ def parse_entry(entry: Any) -> Action:  # noqa: ANN401 - comes out of a file
         return Action(name=ANSWER, poses=_parse_poses(entry))
     if isinstance(entry, dict) and isinstance(entry.get("action"), str):
         arguments = entry.get("action_args") or {}
-        if isinstance(arguments, dict) and all(isinstance(value, int | float) for value in arguments.values()):
+        if isinstance(arguments, dict) and all(_is_number(value) for value in arguments.values()):
             return Action(
                 name=entry["action"],
                 arguments={str(name): float(value) for name, value in arguments.items()},
@@ -108,6 +108,11 @@ def parse_entry(entry: Any) -> Action:  # noqa: ANN401 - comes out of a file
                 reply=str(entry.get("reply") or ""),
             )
     raise RecordError(f"An action log holds {entry!r}; an entry is a name, or an object with action and action_args.")
+
+
+def _is_number(value: object) -> bool:
+    """Whole numbers of a file may be larger than any float."""
+    return isinstance(value, float) or (isinstance(value, int) and abs(value) < 1 << 1023)
 
 
 def _parse_goal(goal: Any) -> Mapping[str, Any] | None:  # noqa: ANN401 - comes out of a file

@@ -25,6 +25,7 @@ from typing import NamedTuple, Self
 from nav_eval.action_log import ActionLog, ReasoningBudget, is_same_place, parse_entry
 from nav_eval.agents.messages import ANSWER, Action
 from nav_eval.config.schema import BenchmarkConfig
+from nav_eval.config.schema.task import GOALS
 from nav_eval.dataset.episode import Episode
 from nav_eval.errors import RecordError, UnknownName
 from nav_eval.records.results import EpisodeResult
@@ -32,7 +33,7 @@ from nav_eval.scene.navigation import Ground
 from nav_eval.simulator.base import ObservationBuffers, Observations, Simulator, SimulatorSetup, open_simulator
 from nav_eval.simulator.goal_follower import GoalRequest
 from nav_eval.simulator.informant import Informant
-from nav_eval.simulator.motion import ASK, GOALS, AgentState
+from nav_eval.simulator.motion import ASK, AgentState
 from nav_eval.tasks import Moved, Task, TaskStage
 from nav_eval.tasks.base import build_task, find_target_points
 
@@ -95,6 +96,8 @@ class EpisodePlay:
             raise EpisodeOver
         if action.reply:  # of a log: what is said now is made again
             action = replace(action, reply="")
+        if (action.goal or action.name == STAY) and not self.task.rules.takes_goals:
+            raise RecordError("This task takes no goals: nobody named one, and nobody stays for one.")
         if action.name == ANSWER and not action.poses:
             return self._answer_in_words(action.text)
         if action.name == ANSWER:

@@ -15,12 +15,13 @@ from nav_eval.agents.baselines import (
 )
 from nav_eval.agents.messages import Action
 from nav_eval.cache import get_cache_folder
+from nav_eval.config.schema.task import GOALS
 from nav_eval.dataset.episode import Episode, Goal, PublicEpisode
 from nav_eval.errors import ConfigError
 from nav_eval.randomness import derive_seed
 from nav_eval.scene.navigation import DistanceField, Ground
 from nav_eval.simulator.expert import Expert
-from nav_eval.simulator.motion import ASK, GOALS, TELEPORT, AgentState, Body
+from nav_eval.simulator.motion import ASK, TELEPORT, AgentState, Body
 from nav_eval.simulator.scene_manager import SceneManager, resolve_goals
 from nav_eval.tasks.base import find_target_points
 

@@ -16,13 +16,16 @@ class Difference:
 
     where: str  #: "run", a file, or an episode
     what: str  #: which quantity
-    stated: str
+    stated: str | None  #: None where `what` is no quantity: then it is said what is wrong with it
     found: str
     step: int | None = None  #: the first step that differs
 
     def __str__(self) -> str:
         at = "" if self.step is None else f" at step {self.step}"
-        return f"{_show(self.where)}{at}: {_show(self.what)} is {_show(self.stated)}, should be {_show(self.found)}"
+        place = f"{_show(self.where)}{at}: {_show(self.what)}"
+        if self.stated is None:
+            return f"{place}: {_show(self.found)}"
+        return f"{place} is {_show(self.stated)}, should be {_show(self.found)}"
 
 
 def _show(text: str) -> str:

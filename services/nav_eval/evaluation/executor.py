@@ -34,7 +34,7 @@ from nav_eval.errors import NavEvalError
 from nav_eval.evaluation.aliases import EpisodeAliases
 from nav_eval.evaluation.episodes import count_instruction_words
 from nav_eval.play import EpisodePlay
-from nav_eval.records.results import UNSCORED, Cause, EpisodeResult, EpisodeStatus
+from nav_eval.records.results import UNSCORED, EpisodeResult, get_status
 from nav_eval.sensors import TextValue
 from nav_eval.simulator.base import Simulator
 from nav_eval.simulator.motion import ASK
@@ -192,14 +192,6 @@ class _Clock:
         }
 
 
-def _get_status(cause: Cause | None) -> EpisodeStatus:
-    if cause is None:
-        return EpisodeStatus.COMPLETED
-    if cause is Cause.AGENT_TIMEOUT:
-        return EpisodeStatus.TIMEOUT
-    return EpisodeStatus.CANCELLED if cause is Cause.CANCELLED else EpisodeStatus.FAILED
-
-
 def _make_end(failure: NavEvalError | None, steps: int) -> EpisodeEnd:
     """What the agent is told: never its scores."""
     if failure is None:
@@ -218,7 +210,7 @@ def _make_result(play: EpisodePlay, failure: NavEvalError | None, clock: _Clock)
     return EpisodeResult(
         episode_id=episode.episode_id,
         scene_id=episode.scene_id,
-        status=_get_status(cause),
+        status=get_status(cause),
         cause=cause,
         detail=None if failure is None else str(failure),
         metrics=dict(worth.metrics),
@@ -241,7 +233,7 @@ def _make_unplayed_result(episode: Episode, error: NavEvalError, clock: _Clock) 
     return EpisodeResult(
         episode_id=episode.episode_id,
         scene_id=episode.scene_id,
-        status=_get_status(cause),
+        status=get_status(cause),
         cause=cause,
         detail=str(error),
         metrics={},

@@ -8,7 +8,7 @@ from nav_eval.config import BenchmarkConfig, compute_config_digest, compute_rule
 from nav_eval.config.loader import NOT_RULES
 from nav_eval.dataset.loader import TaskDataset
 from nav_eval.evaluation.differences import Difference, compare_stated, compare_values
-from nav_eval.evaluation.run_folder import FORMAT, MANIFEST_FILE, RunManifest, describe_controller
+from nav_eval.evaluation.run_folder import FORMAT, MANIFEST_FILE, SEEDS, RunManifest, describe_controller
 from nav_eval.records.results import EpisodeResult
 
 CHOICE_OF_EPISODES = ("episodes", "episode_ids", "scenes")
@@ -27,6 +27,8 @@ def compare_manifest(manifest: RunManifest, benchmark: BenchmarkConfig, episodes
     }
     if not is_seed_drawn(benchmark):
         expected["run_seed"] = (manifest.run_seed, 0)
+    elif not 0 <= manifest.run_seed < SEEDS:
+        expected["run_seed"] = (manifest.run_seed, f"a draw from 0 to {SEEDS - 1}")
     if (rig := manifest.agent.get("rig")) and rig not in rigs:
         expected["rig"] = (rig, ", ".join(rigs) or "none")
     if sorted(manifest.episode_ids) != sorted(episodes.episode_ids):
@@ -62,6 +64,13 @@ def compare_episode_set(manifest: RunManifest, results: list[EpisodeResult]) -> 
         yield Difference(where=f"episode {name!r}", what="part of the run", stated="yes", found="no such episode")
     for name in sorted({name for name in played if played.count(name) > 1}):
         yield Difference(where=f"episode {name!r}", what="lines", stated=str(played.count(name)), found="1")
+
+
+def compare_choice(manifest: RunManifest, expected: TaskDataset) -> Iterator[Difference]:
+    """Where a run has episodes that are none of the benchmark's: fewer of them are no lie, others are."""
+    known = set(expected.episode_ids)
+    for name in sorted(set(manifest.episode_ids) - known):
+        yield Difference(where=f"episode {name!r}", what="part of the benchmark", stated="yes", found="no such episode")
 
 
 def compare_rules(stated: BenchmarkConfig, expected: BenchmarkConfig) -> Iterator[Difference]:

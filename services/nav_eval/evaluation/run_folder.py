@@ -36,6 +36,7 @@ from nav_eval.simulator.goal_follower import make_controller
 
 FORMAT = "nav-eval/run/1"
 MANIFEST_FILE = "run.json"
+SEEDS = 2**63  #: how many a run's own seed is drawn from
 
 
 class OtherRun(RecordError):
@@ -164,7 +165,7 @@ class RunFolder:
         if not self.is_new:
             return self.manifest().run_seed
         randomization = benchmark.scenario_config.domain_randomization
-        return secrets.randbelow(2**63) if randomization.varies and randomization.seed is None else 0
+        return secrets.randbelow(SEEDS) if randomization.varies and randomization.seed is None else 0
 
     @property
     def is_new(self) -> bool:

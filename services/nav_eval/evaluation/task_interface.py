@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from nav_eval.agents.messages import ANSWER, ActionSpec, BodySpec, MotionSpec, StopMeaning, TaskInterface
 from nav_eval.config.schema import ActionConfig, BenchmarkConfig, TaskConfig
-from nav_eval.simulator.motion import ASK, GOALS, MAX_TILT, TELEPORT, VELOCITY_CONTROL, get_motion
+from nav_eval.config.schema.task import GOALS
+from nav_eval.simulator.motion import ASK, MAX_TILT, TELEPORT, VELOCITY_CONTROL, get_motion
 from nav_eval.tasks import TASKS
 
 MAX_PIXEL = 16384.0

@@ -39,12 +39,13 @@ def find_odd_writing(run: Path) -> Iterator[Difference]:
     for file in (run / MANIFEST_FILE, run / REPORT_FILE):
         if file.exists():
             yield from _find_repeated(file.name, read_bytes(file), str(file))
-    yield from _compare_writing(MANIFEST_FILE, read_bytes(run / MANIFEST_FILE), RunManifest)
+    manifest = run / MANIFEST_FILE
+    yield from _compare_writing(MANIFEST_FILE, read_bytes(manifest), RunManifest, str(manifest))
     episodes = run / EPISODES_FILE
     for number, line in number_lines(read_bytes(episodes)) if episodes.exists() else ():
         where = f"{EPISODES_FILE} line {number}"
         yield from _find_repeated(where, line, f"{episodes} line {number}")
-        yield from _compare_writing(where, line, EpisodeResult)
+        yield from _compare_writing(where, line, EpisodeResult, f"{episodes} line {number}")
 
 
 def _find_repeated(where: str, document: bytes, path: str) -> Iterator[Difference]:
@@ -64,11 +65,14 @@ def _find_repeated(where: str, document: bytes, path: str) -> Iterator[Differenc
 
 
 def _compare_writing(
-    where: str, document: bytes, kind: type[RunManifest] | type[EpisodeResult]
+    where: str, document: bytes, kind: type[RunManifest] | type[EpisodeResult], path: str
 ) -> Iterator[Difference]:
     """What stands there, and what we would write after reading it; a default may be left out or not."""
-    stated: dict[str, Any] = msgspec.json.decode(document)
-    found = msgspec.json.decode(msgspec.json.encode(msgspec.json.decode(document, type=kind)))
+    try:  # NaN and halves of characters pass where Python reads
+        stated: dict[str, Any] = msgspec.json.decode(document)
+        found = msgspec.json.decode(msgspec.json.encode(msgspec.json.decode(document, type=kind)))
+    except msgspec.MsgspecError as error:
+        raise RecordError(f"{path}: not JSON as a run writes it ({error}).") from error
     known = {field.encode_name for field in msgspec.structs.fields(kind)}
     for key, value in stated.items():
         if key not in known:

@@ -81,6 +81,15 @@ class EpisodeStatus(StrEnum):
     CANCELLED = "cancelled"  #: by a person
 
 
+def get_status(cause: Cause | None) -> EpisodeStatus:
+    """How an episode ended that this ended; None is its own end."""
+    if cause is None:
+        return EpisodeStatus.COMPLETED
+    if cause is Cause.AGENT_TIMEOUT:
+        return EpisodeStatus.TIMEOUT
+    return EpisodeStatus.CANCELLED if cause is Cause.CANCELLED else EpisodeStatus.FAILED
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SubtaskRecord:
     """What scoring needs to know about one sub-task, and nothing else."""

@@ -8,9 +8,9 @@ import msgspec
 
 from nav_eval.config import BenchmarkConfig
 from nav_eval.errors import UnknownName
+from nav_eval.evaluation.episode_verification import verify_episode
 from nav_eval.evaluation.episodes import load_episodes
 from nav_eval.evaluation.run_folder import RunFolder
-from nav_eval.evaluation.verification import verify_episode
 from nav_eval.records.geometry import Vec3
 from nav_eval.records.results import EpisodeResult
 from nav_eval.replay import model

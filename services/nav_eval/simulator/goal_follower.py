@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from nav_eval.config.schema import TaskConfig
+from nav_eval.config.schema.task import GOALS
 from nav_eval.errors import ConfigError
 from nav_eval.records.geometry import Vec3, get_unit_vector, to_microdegrees
 from nav_eval.simulator.controller import BodyPoint, LocalController, is_stuck, place_point
-from nav_eval.simulator.motion import GOALS, ActionRefused, AgentState, Direction, turn_direction
+from nav_eval.simulator.motion import ActionRefused, AgentState, Direction, turn_direction
 
 WAYPOINT, PIXEL_GOAL, TRAJECTORY = "waypoint", "pixel_goal", "trajectory"
 FindPoint = Callable[[str, float, float], Vec3 | None]

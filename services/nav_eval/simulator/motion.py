@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from nav_eval.config.schema import ActionConfig, TaskConfig
+from nav_eval.config.schema.task import GOALS
 from nav_eval.errors import ConfigError, NavigationMeshError, SimulatorError
 from nav_eval.records.geometry import FULL_TURN, Pose, Quaternion, Vec3, get_unit_vector, to_microdegrees
 from nav_eval.scene.navigation.ground import Ground
@@ -241,7 +242,6 @@ def _compute_amount(rule: ActionRule, amount: float) -> float:
 VELOCITY_CONTROL = "velocity_control"
 TELEPORT = "teleport"
 ASK = "ask"  #: a question to the informant: the body stays where it is
-GOALS = frozenset({"waypoint", "pixel_goal", "trajectory"})  #: walked by a controller, in actions of the body
 
 
 class Body:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Protocol, TypeVar
 
 from nav_eval.config.schema import EvaluationConfig, ScoringConfig, TaskConfig
+from nav_eval.config.schema.task import GOALS
 from nav_eval.dataset.episode import Episode, Goal
 from nav_eval.errors import RecordError
 from nav_eval.metrics.lh_vln import ScoringOptions
@@ -43,6 +44,7 @@ class TaskRules:
     to_view_points: bool = False  #: measure to where a goal is seen from rather than to the goal itself
     scoring: ScoringOptions = field(default_factory=ScoringOptions)  #: long-horizon tasks only
     questions: int = 0  #: to the informant, per episode
+    takes_goals: bool = False  #: an agent may name goals that a controller walks to
 
     def is_last_step(self, steps: int) -> bool:
         """Whether so many actions are all that an episode may have."""
@@ -190,6 +192,7 @@ def make_task_rules(task: TaskConfig, evaluation: EvaluationConfig) -> TaskRules
         straight_lines=evaluation.distance == "euclidean",
         to_view_points=evaluation.distance_to == "view_points",
         scoring=make_scoring_options(task.scoring, success_distance=evaluation.success_distance),
+        takes_goals=any(task.action(name) for name in GOALS),
         questions=0 if (ask := task.action("ask")) is None else int(ask.params["budget"]),
     )
 

@@ -11,7 +11,7 @@ from uuid import UUID
 import msgspec
 from sqlalchemy import Select, func, insert, select, update
 
-from nav_eval.records.results import UNSCORED, Cause, EpisodeOutcome, EpisodeStatus, ResultLine
+from nav_eval.records.results import UNSCORED, Cause, EpisodeOutcome, EpisodeStatus, ResultLine, get_status
 from nav_eval.records.scoring import ScoreTally, find_success, is_scored
 from nav_eval_store import audit
 from nav_eval_store.audit import Actor, make_system_actor, make_worker_actor
@@ -246,9 +246,8 @@ def close_submission(session: Session, submission: Submission, reason: str, *, a
 
 def _give_up(session: Session, job: Job, cause: Cause, detail: str) -> None:
     """The rest of the shard counts as failed by the agent."""
-    status = EpisodeStatus.TIMEOUT if cause is Cause.AGENT_TIMEOUT else EpisodeStatus.FAILED
     lines = [
-        _make_failed_line(episode, scene, status, cause, detail)
+        _make_failed_line(episode, scene, get_status(cause), cause, detail)
         for episode, scene in _query_unfinished(session, job.id)
     ]
     for line in lines:

@@ -217,7 +217,7 @@ def test_an_episode_that_was_left_out_is_found(room_benchmark: MakeBenchmark, tm
     (out / "episodes.jsonl").write_text("".join(kept))
     assert "number of episodes" in verify(out, cache=tmp_path / "cache").summary()
     (out / "results.json").unlink()  # now it is a run that was cut off, and says so
-    assert "1 episodes have no result" in verify(out, partial=True, cache=tmp_path / "cache").summary()
+    assert "1 episode has no result" in verify(out, partial=True, cache=tmp_path / "cache").summary()
     assert not verify(out, cache=tmp_path / "cache").equal
 
 

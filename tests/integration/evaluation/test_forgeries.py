@@ -289,7 +289,7 @@ def test_an_episode_that_never_began_is_not_called_played(cause: str, cache: Pat
     run.write()
     report = verify(run.folder, cache=cache)
     assert "3 of the run's 4 episodes were played again" in report.summary()
-    assert "that 1 episodes never began" in report.summary()
+    assert "that 1 episode never began" in report.summary()
 
 
 def test_a_configuration_that_is_none_is_refused_by_name(cache: Path, tmp_path: Path) -> None:
@@ -347,7 +347,10 @@ def test_what_cannot_be_proven_is_named(cache: Path, tmp_path: Path) -> None:
     run.write()
     report = verify(run.folder, cache=cache)
     assert report.equal
-    assert "Not proven by a replay: the agent's name, timing" in report.summary()
+    assert (
+        "Not proven by a replay: who chose the actions, timing, the date, what the agent says of itself (name"
+        in report.summary()
+    )
 
 
 def test_a_run_that_was_cut_off_is_accepted_where_somebody_says_so(cache: Path, tmp_path: Path) -> None:
@@ -357,7 +360,7 @@ def test_a_run_that_was_cut_off_is_accepted_where_somebody_says_so(cache: Path, 
     report = verify(run.folder, partial=True, cache=cache)
     assert report.equal
     assert "3 of the run's 4 episodes were played again" in report.summary()
-    assert "not complete: 1 episodes have no result" in report.summary()
+    assert "not complete: 1 episode has no result" in report.summary()
 
 
 def test_an_episode_that_our_fault_broke_off_is_played_as_far_as_it_went(cache: Path, tmp_path: Path) -> None:

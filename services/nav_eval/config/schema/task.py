@@ -113,6 +113,9 @@ BUILT_IN_ACTIONS: Mapping[str, Mapping[str, float]] = MappingProxyType(
     }
 )
 
+#: Among them, those that a controller walks to in other actions.
+GOALS = frozenset({"waypoint", "pixel_goal", "trajectory"})
+
 #: No setting may leave these, whatever the action is called.
 LIMITS: Mapping[str, tuple[float, float]] = MappingProxyType(
     {
