@@ -50,6 +50,12 @@ def main() -> None:
         _refuse(_explain_refusal(error))
     except NavEvalError as error:
         _refuse(_explain(error))
+    except ModuleNotFoundError as error:
+        from nav_eval.cli.missing_library import explain_missing_library
+
+        if (message := explain_missing_library(error)) is None:
+            raise
+        _refuse(message)
 
 
 def _run(arguments: list[str]) -> None:

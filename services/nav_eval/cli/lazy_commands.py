@@ -78,9 +78,9 @@ def _import_reference(name: str, reference: str) -> Any:  # noqa: ANN401
         with pause_collector():
             return getattr(import_module(module), attribute)
     except ModuleNotFoundError as error:
+        extra = "demo" if name == "demo" else "gateway,worker"
         raise NavEvalError(
-            f"`nav-eval {name}` needs {error.name}, which is not installed: "
-            "pip install 'nav-eval[gateway,worker]' nav-eval-sdk."
+            f"`nav-eval {name}` needs {error.name}, which is not installed: pip install 'nav-eval[{extra}]'."
         ) from error
 
 
