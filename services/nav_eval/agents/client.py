@@ -25,7 +25,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Self, TypeVar
 
-from nav_eval.agents.failures import AgentFailure, AgentTimeout, ProtocolError, blame_reply
+from nav_eval.agents.failures import AgentFailure, AgentStartTimeout, AgentTimeout, ProtocolError, blame_reply
 from nav_eval.agents.messages import (
     Action,
     AgentDescription,
@@ -258,7 +258,10 @@ class AgentClient(ABC):
     def describe(self, task: TaskInterface) -> AgentDescription:
         """Wait until the agent is ready and ask what it wants. Must come before any episode."""
         with blame_reply("it described itself"):
-            description, task = self._describe(task).choose_rig(task)
+            try:
+                description, task = self._describe(task).choose_rig(task)
+            except AgentTimeout as failure:  # it is not its `act` that is slow
+                raise AgentStartTimeout(str(failure)) from failure
             wanted = description.keep_wanted(task)
             self._refuse_heavy_chunks(wanted, description)
         self._known = wanted, description

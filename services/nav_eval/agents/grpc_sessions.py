@@ -50,7 +50,7 @@ def to_failure(error: grpc.RpcError, *, doing: str) -> AgentFailure:
     if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
         return _explain_exhaustion(details, doing=doing)
     if code in _REFUSALS:
-        return ProtocolError(f"The agent refused while {doing}: {code.name}, {details}")
+        return ProtocolError(f"The agent refused while {doing}: {code.name}{details and f', {details}'}")
     if code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.ABORTED):
         return ConnectionLost(f"The connection to the agent broke while {doing}: {details}")
     return AgentCrash(f"The agent failed while {doing}: {details}")

@@ -36,6 +36,7 @@ from nav_eval.agents.messages import (
 )
 from nav_eval.dataset.episode import PublicEpisode
 from nav_eval.sensors import CameraSpec
+from nav_eval.suggestions import suggest_close_match
 
 Document: TypeAlias = dict[str, Any]
 Form: TypeAlias = Literal["plain", "tensor"]
@@ -79,7 +80,7 @@ def decode_description(document: object) -> tuple[AgentDescription, DescriptionD
     description = AgentDescription(
         name=shorten(said.name) or "agent",
         version=shorten(said.version),
-        sensors={name: _decode_encodings(encodings) for name, encodings in wanted.items()},
+        sensors={name: _decode_encodings(name, encodings) for name, encodings in wanted.items()},
         max_episodes=check_count(said.max_episodes, what="max_episodes", most=MAX_EPISODES),
         max_actions=check_count(said.max_actions, what="max_actions", most=1 << 16),
         wants_between=said.wants_between,
@@ -181,6 +182,7 @@ def encode_outcome(outcome: EpisodeEnd) -> Document:
 
 
 ACTIONS_ARE_NAMES = "Actions are names, not numbers: one of those in the `actions` of the task, such as 'move_forward'."
+SHOWN = 80  #: characters of what cannot be read
 EXAMPLE = 'Answer an object, such as {"action": "move_forward"}.'
 
 
@@ -189,12 +191,12 @@ def check_session(document: object, session_id: str) -> None:
     said = document.get("session_id", session_id) if isinstance(document, dict) else session_id
     if said != session_id:
         raise ProtocolError(
-            f"The reply is for the session {_show(said)}, but {session_id!r} was asked. Answer with the session_id "
-            "of the question, or without one."
+            f"The reply is for the session {show_document(said)}, but {session_id!r} was asked. "
+            "Answer with the session_id of the question, or without one."
         )
 
 
-def _show(value: object) -> str:
+def show_document(value: object) -> str:
     """What an agent sent, as JSON writes it."""
     try:
         return shorten(msgspec.json.encode(value).decode())
@@ -205,15 +207,15 @@ def _show(value: object) -> str:
 def decode_actions(document: object, *, sequence: int, most: int) -> list[Action]:
     """The actions of a reply: one, by `action` and `action_args`, or several, by `actions`."""
     if not isinstance(document, dict):
-        raise ProtocolError(f"The reply is {_show(document)}. {EXAMPLE}")
+        raise ProtocolError(f"The reply is {show_document(document)}. {EXAMPLE}")
     number = document.get("sequence", sequence)
     if isinstance(number, bool) or not isinstance(number, int):
-        raise ProtocolError(f"`sequence` is {_show(number)}; echo the number of the question, or leave it out.")
+        raise ProtocolError(f"`sequence` is {show_document(number)}; echo the number of the question, or leave it out.")
     if number not in (0, sequence):
         raise ProtocolError(f"The reply is to request {number!r:.40}, but the last one was {sequence}.")
     items = document.get("actions", [document])
     if not isinstance(items, list):
-        raise ProtocolError(f'`actions` is {_show(items)}; it must be a list, such as ["turn_left"].')
+        raise ProtocolError(f'`actions` is {show_document(items)}; it must be a list, such as ["turn_left"].')
     if len(items) > most:
         raise ProtocolError(
             f"The reply has {len(items)} actions, and the agent may give {most} at once; say more in its description."
@@ -221,7 +223,7 @@ def decode_actions(document: object, *, sequence: int, most: int) -> list[Action
     actions = [_decode_action(item) for item in items]
     if "action" in document and document["action"] != (actions[0].name if actions else None):
         raise ProtocolError(  # the SDK gives both: `action` for evaluators that take one at a time
-            f"`action` is {_show(document['action'])}, which is not the first of `actions`; give one of them."
+            f"`action` is {show_document(document['action'])}, which is not the first of `actions`; give one of them."
         )
     return actions
 
@@ -230,7 +232,7 @@ def _decode_action(item: object) -> Action:
     if isinstance(item, str):
         return Action(name=item)
     if not isinstance(item, dict):
-        raise ProtocolError(f"An action is {_show(item)}. {ACTIONS_ARE_NAMES}")
+        raise ProtocolError(f"An action is {show_document(item)}. {ACTIONS_ARE_NAMES}")
     poses = item.get("poses") or []
     if not isinstance(poses, list):
         raise ProtocolError("`poses` must be a list.")
@@ -239,13 +241,18 @@ def _decode_action(item: object) -> Action:
         raise ProtocolError("`camera` must be the name of a camera.")
     text = item.get("text", "")
     if not isinstance(text, str):
-        raise ProtocolError(f"`text` is {_show(text)}; it must be text.")
+        raise ProtocolError(f"`text` is {show_document(text)}; it must be text.")
     if "action" not in item and not poses:
         keys = shorten(", ".join(map(str, item)))
         raise ProtocolError(f"The reply has no `action`{f', but {keys}' if keys else ''}. {EXAMPLE}")
     name = item.get("action", ANSWER)
+    if isinstance(name, dict):
+        raise ProtocolError(
+            f"`action` is {show_document(name)}; it must be the name alone, such as 'move_forward'. "
+            "Arguments stand beside it, in `action_args`."
+        )
     if not isinstance(name, str):
-        raise ProtocolError(f"`action` is {_show(name)}. {ACTIONS_ARE_NAMES}")
+        raise ProtocolError(f"`action` is {show_document(name)}. {ACTIONS_ARE_NAMES}")
     return Action(
         name=name,
         arguments=_decode_arguments(item.get("action_args") or {}),
@@ -257,7 +264,7 @@ def _decode_action(item: object) -> Action:
 
 def _decode_arguments(arguments: object) -> dict[str, float]:
     if not isinstance(arguments, dict) or not all(isinstance(name, str) for name in arguments):
-        raise ProtocolError(f"`action_args` is {_show(arguments)}; it must be an object with numbers.")
+        raise ProtocolError(f"`action_args` is {show_document(arguments)}; it must be an object with numbers.")
     return {name: _decode_number(value, what=f"action_args.{shorten(name)}") for name, value in arguments.items()}
 
 
@@ -326,9 +333,15 @@ def _encode_base64(data: bytes) -> str:
     return base64.b64encode(data).decode("ascii")
 
 
-def _decode_encodings(names: list[str]) -> tuple[Encoding, ...]:
-    """Those that we know; an agent may be newer than we are."""
-    return tuple(Encoding(name) for name in names if name in set(Encoding))
+def _decode_encodings(sensor: str, names: list[str]) -> tuple[Encoding, ...]:
+    """Those that we know; an agent may be newer than we are, but it can read something of ours."""
+    known = tuple(Encoding(name) for name in names if name in set(Encoding))
+    if names and not known:
+        raise ProtocolError(
+            f"Describe wants {shorten(sensor)!r} as {shorten(', '.join(names))}, which nobody sends."
+            f"{suggest_close_match(names[0][:100], map(str, Encoding))} There are: {', '.join(Encoding)}."
+        )
+    return known
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -355,7 +368,8 @@ def _explain_unreadable(data: bytes | str, name: str, error: Exception) -> str:
     text = data if isinstance(data, str) else data.decode(errors="replace")
     if name == "JSON" and ("NaN" in text or "Infinity" in text):
         return "The agent sent NaN or Infinity, which JSON does not have; send a finite number, or leave it out."
-    return f"The agent sent {len(data)} bytes that are no {name}: {error}."
+    shown = shorten(text, limit=SHOWN) if name == "JSON" else f"{len(data)} bytes"
+    return f"The agent sent {shown}, which is no {name} ({error}). {EXAMPLE}"
 
 
 JSON = Codec(

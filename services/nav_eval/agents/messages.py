@@ -285,7 +285,7 @@ def _check_action(action: Action, task: TaskInterface) -> None:
     if most and not action.poses:
         raise ProtocolError(f"The {action.name} has no pose; give one to {most}.")
     if action.poses and not most:
-        raise ProtocolError(f"The action {action.name!r} carries poses, which belong to {ANSWER!r} alone.")
+        raise ProtocolError(f"The action {action.name!r} carries poses, and takes none; leave them out.")
     if len(action.poses) > most:
         raise ProtocolError(f"The {action.name} has {len(action.poses)} poses; give at most {most}.")
     if action.name == PIXEL_GOAL and getattr(task.sensors.get(action.camera), "camera", None) is None:

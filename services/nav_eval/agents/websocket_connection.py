@@ -16,7 +16,7 @@ from websockets.exceptions import ConnectionClosed, ConnectionClosedError
 from websockets.sync.server import ServerConnection
 
 from nav_eval.agents.failures import AgentFailure, ConnectionLost, ProtocolError
-from nav_eval.agents.json_messages import Codec, Document, decode_frame
+from nav_eval.agents.json_messages import Codec, Document, decode_frame, show_document
 from nav_eval.agents.messages import shorten
 from nav_eval.agents.websocket_handshake import Introduction
 
@@ -145,7 +145,10 @@ class AgentConnection:
 
     def _take(self, document: object) -> None:
         if not isinstance(document, dict) or not isinstance(document.get("type"), str):
-            raise ProtocolError("A message must be an object with a `type`.")
+            raise ProtocolError(
+                f"A message is {show_document(document)}; it must be an object with a `type`, such as "
+                '{"type": "action", "action": "move_forward"}.'
+            )
         kind = document["type"]
         if kind in ("heartbeat", "reset_episode") or (kind == "disconnect" and self.inbox is None):
             return  # `reset_episode` from an agent asks for what it gets anyway

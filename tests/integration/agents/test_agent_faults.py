@@ -33,7 +33,7 @@ FAULTS = [
     ("never starts", Cause.AGENT_START_TIMEOUT, "does not answer after 0.7 s"),
     ("dies at once", Cause.AGENT_CRASH, "no such weights: model.pt"),
     ("runs out of memory at start", Cause.AGENT_CRASH, "MemoryError"),  # it prints so; nobody measured it
-    ("hangs in describe", Cause.AGENT_TIMEOUT, "Describe"),
+    ("hangs in describe", Cause.AGENT_START_TIMEOUT, "Describe"),
     ("garbage in describe", Cause.PROTOCOL_ERROR, "no DescribeReply"),
     ("wrong version", Cause.PROTOCOL_ERROR, "version 2, 3"),
     ("unknown sensor", Cause.PROTOCOL_ERROR, "'x_ray'"),

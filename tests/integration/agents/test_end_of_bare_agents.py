@@ -188,7 +188,7 @@ def answer_over_a_socket(port: int, answer: Callable[[dict[str, Any]], str], hea
     ("answer", "said"),
     [
         (lambda _: '{"type": "action", "action": "stop", "action_args": {"x": NaN}}', "NaN or Infinity"),
-        (lambda _: "stop", "that are no JSON"),
+        (lambda _: "stop", "The agent sent stop, which is no JSON"),
         (lambda _: "", "sent nothing"),
         (lambda _: '{"type": "Action", "action": "stop"}', "does not send 'Action'"),
         (lambda _: '{"type": "action", "session_id": "of another", "action": "stop"}', 'session "of another"'),
