@@ -275,7 +275,7 @@ ROUTES: dict[Split, Grammar] = {
             "make your way past {thing}",
             "once past {thing}, carry on",
             "as you go, {thing} ({is}|will be) on your {side}",
-            "skirt {thing}( on (your|the) {side}|)",
+            "continue beyond {thing}( on (your|the) {side}|)",
         ),
         "toward": (
             "head (for|towards) {thing}",

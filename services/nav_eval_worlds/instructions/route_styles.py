@@ -49,7 +49,7 @@ TERSE: dict[Split, Grammar] = {
             "take {opening} (near|beside) {by}",
             "{side}, {to}",
             "{opening} to {to}",
-            "next, {to}",
+            "through to {to}",
             "leave {from} for {to}",
             "{opening} {side}, {to}",
         ),

@@ -187,7 +187,7 @@ class EnglishRoute:
             text = f"{self._pick_chat('hello')} {text}"
         elif self._style == "verbose" and self._draw.chance(0.4):
             text = f"{self._pick_chat('fuss')} {text}"
-        start = self._start(room, says_room="from" in group[0].spoken.parts) if is_begun else ""
+        start = self._start(room, says_room=_is_naming_its_room(group[0])) if is_begun else ""
         return to_sentence(f"{start}{text}")
 
     def _start(self, room: RoomPart | None, *, says_room: bool) -> str:
@@ -213,6 +213,12 @@ class EnglishRoute:
     def _pick_chat(self, key: str) -> str:
         phrase = self._chat.pick(key)
         return "" if phrase is None else phrase.text
+
+
+def _is_naming_its_room(clause: Clause) -> bool:
+    """Whether a clause says which room one is in: once is enough."""
+    is_inside = clause.spoken.statement.kind in ("along", "across", "stop")
+    return "from" in clause.spoken.parts or (is_inside and "room" in clause.spoken.parts)
 
 
 def _is_several(statement: Statement) -> bool:

@@ -16,7 +16,8 @@ from PIL import Image, PngImagePlugin
 from nav_eval.errors import SceneError
 from nav_eval.records.geometry import Vec3
 from nav_eval.scene.color import to_linear
-from nav_eval.scene.formats.collada_repair import place_skins, repair_collada
+from nav_eval.scene.formats.collada_repair import parse_xml, place_skins, repair_collada, write_xml
+from nav_eval.scene.formats.collada_surfaces import cut_polygons, settle_opacity
 from nav_eval.scene.formats.geometry import PartList
 from nav_eval.scene.formats.images import TextureFiles
 from nav_eval.scene.formats.scene_folder import ReadLimits, SceneFolder, check_limit
@@ -46,7 +47,7 @@ LEFT_OUT = {
     "convex_mesh": "convex meshes",
     "spline": "splines",
 }
-TEXTS = frozenset({"up_axis", "init_from", "vcount", "float"})
+TEXTS = frozenset({"up_axis", "init_from", "vcount"})
 #: The file's axes in ours, Y up: rows are what becomes x, y and z.
 UPRIGHT = {
     "X_UP": ((0, -1, 0), (1, 0, 0), (0, 0, 1)),
@@ -58,7 +59,7 @@ PICTURE = "picture"
 
 def read_collada(content: bytes, *, folder: SceneFolder, log: ReadLog) -> Scene:
     """The scene in a .dae file: Y up and in metres, as its asset says."""
-    content, outline = _prepare(content, folder, log)
+    outline = _Outline(content, source=log.source, limits=folder.limits)
     if outline.up_axis != "Y_UP":
         log.note(f"The file says {outline.up_axis}; turned to +Y.")
     return _read(content, outline, to_world=outline.to_world, folder=folder, log=log)
@@ -66,30 +67,38 @@ def read_collada(content: bytes, *, folder: SceneFolder, log: ReadLog) -> Scene:
 
 def read_collada_unturned(content: bytes, *, folder: SceneFolder, log: ReadLog) -> Scene:
     """The same in the file's own axes, whichever it calls up: Gazebo and RViz do not look at `<up_axis>`."""
-    content, outline = _prepare(content, folder, log)
+    outline = _Outline(content, source=log.source, limits=folder.limits)
     to_metres = np.diag([outline.metres, outline.metres, outline.metres, 1.0])
     return _read(content, outline, to_world=to_metres, folder=folder, log=log)
-
-
-def _prepare(content: bytes, folder: SceneFolder, log: ReadLog) -> "tuple[bytes, _Outline]":
-    """The file with plain meshes for skinned ones, and what it holds."""
-    outline = _Outline(content, source=log.source, limits=folder.limits)
-    if not outline.has_skins:
-        return content, outline
-    content = place_skins(content, log)
-    return content, _Outline(content, source=log.source, limits=folder.limits)
 
 
 def _read(
     content: bytes, outline: "_Outline", *, to_world: NDArray[np.float64], folder: SceneFolder, log: ReadLog
 ) -> Scene:
+    content, outline, cut_out = _simplify(content, outline, folder=folder, log=log)
     outline.report(log)
     meshes = _load(content, log)
-    shown = _Materials(TextureFiles(folder, log))
+    shown = _Materials(TextureFiles(folder, log), cut_out)
     parts = PartList(folder.limits, log)
     for mesh in meshes:
         add_mesh(parts, mesh, to_world=to_world, material=shown.get_slot(mesh), log=log)
     return parts.join(materials=shown.materials, textures=shown.files.textures)
+
+
+def _simplify(
+    content: bytes, outline: "_Outline", *, folder: SceneFolder, log: ReadLog
+) -> "tuple[bytes, _Outline, frozenset[str]]":
+    """The file with plain meshes, triangles and opacities, what it holds then, and pictures that cut out."""
+    if not (outline.has_skins or outline.has_polygons or outline.has_transparency):
+        return content, outline, frozenset()
+    root, space = parse_xml(content, log)
+    if outline.has_skins:
+        place_skins(root, space, log)
+    if outline.has_polygons:
+        cut_polygons(root, space, log)
+    cut_out = settle_opacity(root, space, log)
+    content = write_xml(root)
+    return content, _Outline(content, source=log.source, limits=folder.limits), cut_out
 
 
 def list_picture_files(content: bytes, *, source: str, limits: ReadLimits) -> list[str]:
@@ -122,7 +131,8 @@ class _Outline:
         self._tree = InstanceTree(source, limits)
         self._stride = 1
         self._counts: Counter[str] = Counter()
-        self._has_polygons = False
+        self.has_polygons = False
+        self.has_transparency = False
         self.up_axis = "Y_UP"
         self.metres = 1.0
         self.pictures: list[str] = []
@@ -143,17 +153,11 @@ class _Outline:
     def report(self, log: ReadLog) -> None:
         if self.metres != 1.0:
             log.note(f"The file's unit is {self.metres:g} m; scaled to metres.")
-        if self._has_polygons:
-            log.note("Polygons are cut from their first corner; a concave one comes out wrong.")
         for name, what in LEFT_OUT.items():
             if self._counts[name]:
                 log.warn(f"{self._counts[name]:,} {what} are left out.")
         if self._counts["texture"]:
             log.warn(f"{self._counts['texture']:,} pictures for something else than the diffuse colour are left out.")
-        if self._counts["transparency"]:
-            log.warn(
-                f"The transparency of {self._counts['transparency']:,} effects is left out: they are shown opaque."
-            )
         if self._counts["visual_scene"] > 1:
             log.warn(f"The file holds {self._counts['visual_scene']:,} scenes; only its default one is read.")
 
@@ -174,7 +178,11 @@ class _Outline:
             self._tree.add_child(
                 _find_owner(around), name.removeprefix("instance_") + element.attributes.get("url", "")
             )
-        if name in LEFT_OUT or name == "visual_scene" or (name == "texture" and parent != "diffuse"):
+        if (
+            name in LEFT_OUT
+            or name == "visual_scene"
+            or (name == "texture" and parent not in ("diffuse", "transparent"))
+        ):
             self._counts[name] += 1
             check_limit(self._counts[name], limit=self._limits.nodes, what=f"<{name}> elements", source=self._source)
 
@@ -189,10 +197,12 @@ class _Outline:
             self._tree.add_size(_make_key(mesh), (element.end - element.start) // (2 * self._stride))
         elif name == "init_from" and parent == "image":
             self.pictures.append(element.text)
-        elif name == "vcount" and not self._has_polygons:
-            self._has_polygons = bool(set(element.text.split()) - {"3"})
-        elif name == "float" and parent == "transparency" and element.text not in ("1", "1.0", "1.000000"):
-            self._counts["transparency"] += 1
+        elif name == "vcount" and not self.has_polygons:
+            self.has_polygons = bool(set(element.text.split()) - {"3"})
+        elif name == "polygons":
+            self.has_polygons = True
+        elif name in ("transparent", "transparency"):
+            self.has_transparency = True
 
     def _to_metres(self, text: str) -> float:
         try:
@@ -233,8 +243,9 @@ class _StandIns:
 class _Materials:
     """Materials in the order in which meshes use them."""
 
-    def __init__(self, files: TextureFiles) -> None:
+    def __init__(self, files: TextureFiles, cut_out: frozenset[str]) -> None:
         self.files = files
+        self._cut_out = cut_out
         self._slots: dict[Material, int] = {}
 
     @property
@@ -251,14 +262,16 @@ class _Materials:
     def _convert(self, found: "PBRMaterial") -> Material:
         """trimesh's factors are sRGB here, as in the file."""
         picture = found.baseColorTexture
-        texture = None if picture is None else self.files.get_index(picture.info[PICTURE].strip())
+        name = "" if picture is None else picture.info[PICTURE].strip()
+        texture = None if picture is None else self.files.get_index(name)
         factor = np.full(4, 255) if found.baseColorFactor is None else np.asarray(found.baseColorFactor)
         alpha = float(factor[3]) / 255
+        solid = AlphaMode.MASK if name in self._cut_out else AlphaMode.OPAQUE
         return Material(
             base_color=(*_to_linear(factor[:3] / 255), alpha),
             texture=texture,
             unlit=False,
-            alpha_mode=AlphaMode.BLEND if alpha < 1.0 else AlphaMode.OPAQUE,
+            alpha_mode=AlphaMode.BLEND if alpha < 1.0 else solid,
             emissive=_to_linear(np.zeros(3) if found.emissiveFactor is None else np.asarray(found.emissiveFactor)),
         )
 

@@ -19,9 +19,8 @@ IDENTITY = "1 0 0 0 0 1 0 0 0 0 1 0 0 0 0 1"
 MAX_CHAIN = 8  # controllers of controllers: a skin over a morph over a mesh
 
 
-def place_skins(content: bytes, log: ReadLog) -> bytes:
-    """The file with meshes instead of controllers; whoever calls has refused document types before."""
-    root, space = _parse(content, log)
+def place_skins(root: ElementTree.Element, space: str, log: ReadLog) -> None:
+    """Put meshes in the place of controllers."""
     deformers = {controller.get("id", ""): controller for controller in root.iter(f"{space}controller")}
     parents = {child: parent for parent in root.iter() for child in parent}
     placed = 0
@@ -32,12 +31,11 @@ def place_skins(content: bytes, log: ReadLog) -> bytes:
             placed += 1
     if placed:
         log.note(f"{placed:,} skinned or morphed meshes are frozen in the pose in which they were bound.")
-    return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True))
 
 
 def repair_collada(content: bytes, log: ReadLog) -> bytes:
     """The file without cameras, lights and animations, with a name for every picture and points in its numbers."""
-    root, space = _parse(content, log)
+    root, space = parse_xml(content, log)
     idle = {space + name for name in IDLE}
     materials = {f"#{material.get('id')}" for material in root.iter(f"{space}material")}
     for parent in list(root.iter()):
@@ -56,11 +54,11 @@ def repair_collada(content: bytes, log: ReadLog) -> bytes:
     for name in NUMBERS:
         for element in root.iter(space + name):
             element.text = (element.text or "").replace(",", ".")
-    return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True))
+    return write_xml(root)
 
 
-def _parse(content: bytes, log: ReadLog) -> tuple[ElementTree.Element, str]:
-    """The tree, and what precedes its names."""
+def parse_xml(content: bytes, log: ReadLog) -> tuple[ElementTree.Element, str]:
+    """The tree, and what precedes its names; whoever calls has refused document types before."""
     try:
         root = ElementTree.fromstring(content)  # noqa: S314 (document types were refused)
     except ElementTree.ParseError as error:
@@ -69,6 +67,10 @@ def _parse(content: bytes, log: ReadLog) -> tuple[ElementTree.Element, str]:
     if space:
         ElementTree.register_namespace("", space.strip("{}"))
     return root, space
+
+
+def write_xml(root: ElementTree.Element) -> bytes:
+    return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True))
 
 
 def _find_mesh(deformers: dict[str, ElementTree.Element], url: str, space: str) -> tuple[str | None, str]:

@@ -88,17 +88,18 @@ def collada(
     picture: str = "wood.png",
     colors: str = "",
     primitive: str = "",
+    points: np.ndarray = POINTS,
     libraries: str = "",
 ) -> bytes:
     indices = " ".join(f"{corner} {corner}" for face in FACES for corner in face)
-    points = " ".join(f"{value:g}" for value in POINTS.ravel().tolist())
+    numbers = " ".join(f"{value:g}" for value in points.ravel().tolist())
     primitive = primitive or TRIANGLES.format(colors=colors, indices=indices)
     text = COLLADA.format(
         asset=asset,
         nodes=nodes,
         effect=effect,
         picture=picture,
-        points=points,
+        points=numbers,
         primitive=primitive,
         libraries=libraries,
     )

@@ -15,6 +15,10 @@ TWO_PLACES = files.PLACED.format(number=1, x=0, material="plain") + files.PLACED
     number=2, x=10, material="wood-m"
 )
 
+OTHER_PICTURE = '<transparent><texture texture="t"/></transparent>'
+HOLED = """<polygons material="m" count="1"><input semantic="VERTEX" source="#v" offset="0"/>
+<ph><p>0 1 2</p><h>0 1 3</h></ph><p>0 1 2</p><p>0 1 2</p><p>0 1 2</p></polygons>"""
+
 
 def read(folder: Path, name: str, content: bytes, up: str = "y") -> Scene:
     return read_scene(files.save(folder, name, content), up=up)
@@ -82,7 +86,8 @@ def test_binary_stl_may_begin_with_solid(tmp_path: Path) -> None:
             files.threemf(files.model(build='<item objectid="1"/><item objectid="7"/>')),
             "id 7 included but not defined",
         ),
-        ("scene.dae", files.collada(effect="<transparency><float>0.4</float></transparency>"), "transparency of 1"),
+        ("scene.dae", files.collada(effect=OTHER_PICTURE), "transparency pictures of 1"),
+        ("scene.dae", files.collada(primitive=HOLED), "1 holes in polygons"),
         ("scene.dae", files.collada(libraries="<library_animations><animation/></library_animations>"), "animations"),
         (
             "scene.dae",

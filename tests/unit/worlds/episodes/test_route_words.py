@@ -49,3 +49,31 @@ def test_nobody_is_asked_in_chinese_to_be_where_they_are_and_the_goal_is_no_next
         assert not any(
             f"{word}{goal}" in text for word in ("随后", "紧接着", "而后", "下一步") for goal in ("目的地", "终点")
         )
+
+
+@pytest.mark.parametrize("split", ["seen", "unseen"])
+def test_a_sentence_does_not_say_twice_which_room_one_is_in(split: Split) -> None:
+    hallway = RoomPart(kind="hallway")
+    plan = [
+        make_statement("cross", to=hallway),
+        make_statement("along", room=hallway),
+        make_statement("stop", thing=name("sofa")),
+    ]
+    for seed in range(120):
+        told = EnglishRoute("verbose", RandomStream(seed, "route", split=split)).write(plan)
+        assert told is not None
+        assert all(sentence.lower().count("hallway") < 2 for sentence in told.text.split(". ")[1:]), told.text
+
+
+def test_notes_do_not_begin_with_what_comes_next_and_nobody_walks_round_a_mirror() -> None:
+    plan = [
+        make_statement("cross", to=RoomPart(kind="hallway")),
+        make_statement("past", thing=name("mirror"), side="left"),
+        make_statement("stop", thing=name("sofa")),
+    ]
+    for style in ("terse", "plain"):
+        for seed in range(80):
+            told = EnglishRoute(style, RandomStream(seed, "route", split="unseen")).write(plan)
+            assert told is not None
+            assert not told.text.startswith("Next")
+            assert "skirt" not in told.text.lower()
