@@ -5,13 +5,15 @@ once, and what one episode has seen spares the others a first look. Drawing side
 calls hold Python's lock. So there is one device per process, one lock around it, and a renderer per scene,
 which lives as long as somebody uses it.
 
-Who is alone draws in their own thread. As soon as a second thread wants a picture, one thread draws for all of them: if
-each drew in turn, every picture would begin on another core, whose caches know nothing of the scene.
+Who is alone draws in their own thread, and so does a thread that plays for many (`draw_here`). As soon as a second
+thread wants a picture, one thread draws for all others: if each drew in turn, every picture would begin on another
+core, whose caches know nothing of the scene.
 """
 
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -37,6 +39,7 @@ class RendererPool:
         self.lock = threading.RLock()
         self._choosing = threading.Lock()
         self._alone: int | None = None  #: the thread that has drawn, as long as there is only one
+        self._resident: int | None = None  #: the thread that draws what it wants itself
         self._drawer: ThreadPoolExecutor | None = None
         self._devices: dict[int | str, Device] = {}
         self._renderers: dict[Hashable, _Shared] = {}
@@ -51,8 +54,19 @@ class RendererPool:
             return self._draw_alone(work)
         return drawer.submit(self._draw_alone, work).result()
 
+    @contextmanager
+    def draw_here(self) -> Iterator[None]:
+        """Meanwhile this thread draws what it wants itself, whoever else draws."""
+        self._resident = threading.get_ident()
+        try:
+            yield
+        finally:
+            self._resident = None
+
     def _choose_drawer(self) -> ThreadPoolExecutor | None:
-        """The thread that draws for all; None while a single thread has asked."""
+        """The thread that draws for others; None for who is alone, or resident."""
+        if self._resident == threading.get_ident():
+            return None
         with self._choosing:
             if self._drawer is None and self._alone not in (None, threading.get_ident()):
                 self._drawer = ThreadPoolExecutor(1, thread_name_prefix="drawer")
