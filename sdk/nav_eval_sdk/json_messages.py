@@ -177,6 +177,11 @@ def encode_task(task: Task) -> Document:
     }
 
 
+def encode_end(steps: int) -> Document:
+    """How an evaluator says that an episode came to its end."""
+    return {"status": "success", "metrics": {}, "num_steps": steps, "reason": ""}
+
+
 def encode_reset(session_id: str, task: Task, instruction: str) -> Document:
     return {
         "session_id": session_id,

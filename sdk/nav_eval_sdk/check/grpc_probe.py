@@ -173,9 +173,7 @@ class _StreamEpisode(ProbeEpisode):
         return decode_reply(self._ask(request, "act").act, time.monotonic() - started)
 
     def end(self) -> bool:
-        self._ask(
-            pb.EpisodeRequest(end=pb.EndRequest(session_id=self.session_id, status=pb.END_STATUS_COMPLETED)), "end"
-        )
+        self._ask(pb.EpisodeRequest(end=_make_end(self)), "end")
         self._requests.put(None)
         timer = threading.Timer(self._probe.timeout, self._call.cancel)
         timer.start()
@@ -213,6 +211,10 @@ class _StreamEpisode(ProbeEpisode):
         return reply
 
 
+def _make_end(episode: ProbeEpisode) -> Any:  # noqa: ANN401
+    return pb.EndRequest(session_id=episode.session_id, status=pb.END_STATUS_COMPLETED, steps=episode.sequence)
+
+
 class _UnaryEpisode(ProbeEpisode):
     """Reset, Act, End."""
 
@@ -231,7 +233,7 @@ class _UnaryEpisode(ProbeEpisode):
 
     def end(self) -> bool:
         try:
-            self._probe.call("End", pb.EndRequest(session_id=self.session_id, status=pb.END_STATUS_COMPLETED))
+            self._probe.call("End", _make_end(self))
         except NotServed:
             return False
         return True

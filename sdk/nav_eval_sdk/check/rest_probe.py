@@ -22,6 +22,7 @@ from nav_eval_sdk.errors import BadRequest
 from nav_eval_sdk.json_messages import (
     Document,
     dump_document,
+    encode_end,
     encode_observation,
     encode_reset,
     encode_task,
@@ -124,7 +125,8 @@ class _RestEpisode(ProbeEpisode):
         return decode_reply(_load_object(status, body, "/episode/act"), time.monotonic() - started)
 
     def end(self) -> bool:
-        status, _ = self._probe.request("POST", "/episode/end", {"session_id": self.session_id, "status": "success"})
+        message = {"session_id": self.session_id, **encode_end(self.sequence)}
+        status, _ = self._probe.request("POST", "/episode/end", message)
         return status not in NOT_THERE
 
     def abandon(self) -> None:

@@ -12,7 +12,7 @@ from nav_eval_sdk.agent import Observation, Task
 from nav_eval_sdk.check.checks import Probe, ProbeDescription, ProbeEpisode, ProbeError, ProbeReply, Readiness
 from nav_eval_sdk.check.rest_probe import decode_description, decode_reply
 from nav_eval_sdk.errors import BadRequest, Disconnected, SdkError
-from nav_eval_sdk.json_messages import Document, encode_observation, encode_reset
+from nav_eval_sdk.json_messages import Document, encode_end, encode_observation, encode_reset
 from nav_eval_sdk.websocket_agent import DocumentSocket, listen
 
 
@@ -128,7 +128,7 @@ class _WebSocketEpisode(ProbeEpisode):
         return decode_reply(answer, time.monotonic() - started)
 
     def end(self) -> bool:
-        self._send({"type": "episode_end", "session_id": self.session_id, "status": "success", "metrics": {}})
+        self._send({"type": "episode_end", "session_id": self.session_id, **encode_end(self.sequence)})
         self._probe.release(self._connection)
         return True
 

@@ -19,6 +19,8 @@ from nav_eval.agents.grpc_sessions import to_failure
 from nav_eval.agents.messages import Action, check_actions
 from nav_eval.records.geometry import Pose
 from nav_eval.records.results import Cause
+from nav_eval_sdk import Task
+from nav_eval_sdk.check.rest_probe import RestProbe
 
 pytestmark = pytest.mark.integration
 
@@ -28,8 +30,8 @@ SETTINGS = ClientSettings(
 
 
 @contextmanager
-def serve(answer: Callable[[str], bytes]) -> Iterator[str]:
-    """An HTTP server whose body is what `answer` says for a path."""
+def serve(answer: Callable[[str], bytes], heard: list[dict[str, Any]] | None = None) -> Iterator[str]:
+    """An HTTP server whose body is what `answer` says for a path; what it is sent is kept in `heard`."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -37,7 +39,9 @@ def serve(answer: Callable[[str], bytes]) -> Iterator[str]:
             self.end_headers()
 
         def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
+            document = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if heard is not None:
+                heard.append(document)
             body = answer(self.path)
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
@@ -136,3 +140,15 @@ def test_a_refusal_without_a_word_ends_without_a_comma() -> None:
 def test_poses_belong_to_more_than_one_action() -> None:
     with pytest.raises(AgentFailure, match="'stop' carries poses, and takes none"):
         check_actions([Action(name="stop", poses=(Pose((0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)),))], task=TASK, most=1)
+
+
+def test_the_check_ends_an_episode_with_every_key_that_the_protocol_names() -> None:
+    """An agent that reads `num_steps` must not fail in the check alone."""
+    heard: list[dict[str, Any]] = []
+    with serve(lambda path: b'{"action": "stop"}' if path == "/episode/act" else b"{}", heard) as address:
+        episode = RestProbe(address, timeout=60.0).open(Task(name="vln"), instruction="Stop.")
+        episode.sequence = 1
+        assert episode.end()
+    assert heard[-1] == {
+        "session_id": episode.session_id, "status": "success", "metrics": {}, "num_steps": 1, "reason": ""
+    }  # fmt: skip
