@@ -54,16 +54,23 @@ def migrate_habitat(path: Path) -> HabitatMigration:
     leaves, unresolved = _read_leaves(path)
     facts = note_facts(leaves)
     tree = _build_benchmark(leaves, name=path.stem)
-    validate_layer(
-        KINDS["benchmark"],
-        ConfigLayer(tree, {}),
-        source=f"{format_path(path)}, once migrated",
-        names=KnownNames.from_installation(),
-    )
+    _validate(tree, path, unresolved)
     not_carried = (*unresolved, *leaves.rest(explain_leftover))
     losses = list_losses(not_carried, unread=leaves.unread)
     cautions = (*list_cautions(tree, facts), *losses, *list_missing_files(unresolved))
     return HabitatMigration(source=path.name, tree=tree, not_carried=not_carried, cautions=cautions)
+
+
+def _validate(tree: Tree, path: Path, unresolved: list[LeftoverValue]) -> None:
+    try:
+        validate_layer(
+            KINDS["benchmark"],
+            ConfigLayer(tree, {}),
+            source=f"{format_path(path)}, once migrated",
+            names=KnownNames.from_installation(),
+        )
+    except ConfigError as error:
+        raise ConfigError(" ".join([str(error), *list_missing_files(unresolved)])) from error
 
 
 def _read_leaves(path: Path) -> tuple[HabitatLeaves, list[LeftoverValue]]:
@@ -87,7 +94,7 @@ def _read_leaves(path: Path) -> tuple[HabitatLeaves, list[LeftoverValue]]:
 
 
 def _build_benchmark(leaves: HabitatLeaves, *, name: str) -> Tree:
-    agent = next(iter(leaves.below("habitat", "simulator", "agents")), "main_agent")
+    agent = mapping.find_agent(leaves)
     task = mapping.find_task_type(leaves)
     rules = mapping.map_evaluation(leaves)
     data = mapping.map_dataset(leaves, task=task)

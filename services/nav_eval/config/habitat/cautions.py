@@ -4,12 +4,13 @@ Habitat's defaults and what it leaves to other files make a benchmark that loads
 caution is a sentence that says what was understood and what to change.
 """
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from nav_eval.config.habitat.mapping import ACTIONS
-from nav_eval.config.habitat.values import NO_CAMERA, NO_SENSOR, HabitatLeaves, LeftoverValue
+from nav_eval.config.habitat.values import CHANGES, NO_CAMERA, NO_METRIC, NO_SENSOR, HabitatLeaves, LeftoverValue
 
 LEAST_VLN_SUCCESS = 1.0  #: metres; VLN's benchmarks use 3, and 0.2 is Habitat's default for PointNav
 STEPS = ("habitat", "environment", "max_episode_steps")
@@ -27,6 +28,7 @@ class StatedFacts(NamedTuple):
     actions: tuple[str, ...]
     unlimited: bool  #: no limit of steps is asked for
     sensors: tuple[str, ...]
+    agents: tuple[str, ...]
 
 
 def note_facts(leaves: HabitatLeaves) -> StatedFacts:
@@ -37,6 +39,7 @@ def note_facts(leaves: HabitatLeaves) -> StatedFacts:
         actions=tuple(leaves.below(*task, "actions")),
         unlimited=leaves.take(*STEPS) == 0,
         sensors=tuple(leaves.below(*task, "lab_sensors")),
+        agents=tuple(leaves.below("habitat", "simulator", "agents")),
     )
 
 
@@ -44,6 +47,10 @@ def list_cautions(tree: dict[str, Any], facts: StatedFacts) -> Iterator[str]:
     """Sentences about a benchmark that was made from a file that states these facts."""
     task, evaluation, dataset = tree["task"], tree["evaluation"], tree["dataset"]
     yield from _check_actions(task, facts)
+    yield from _find_radians(task)
+    robot = tree["scenario_config"]["robots"][0]["name"]
+    if others := [name for name in facts.agents if name != robot]:
+        yield f"One agent is evaluated, {robot}; {', '.join(others)} and what they carry are left out."
     if not facts.task_type:
         yield (
             f"The file does not say which task it is for, so it became {task['type']}; if it is laid over "
@@ -81,11 +88,28 @@ def _check_actions(task: dict[str, Any], facts: StatedFacts) -> Iterator[str]:
         )
 
 
+def _find_radians(task: dict[str, Any]) -> Iterator[str]:
+    """Habitat's angles of view and of turns are degrees; its orientations are radians, and easily mixed up."""
+    angles = {f"hfov of {name}": camera.get("hfov") for name, camera in task["sensors"].items()}
+    for action in task["actions"]:
+        params = action.get("params", {})
+        angles |= {f"{key} of {action['name']}": params.get(key) for key in ("turn_angle", "tilt_angle")}
+    small = [f"{what} is {angle:g}" for what, angle in angles.items() if angle is not None and angle <= math.pi]
+    if small:
+        yield f"Angles look like radians ({', '.join(small)}), and were taken as degrees, as Habitat takes them."
+
+
 def list_losses(not_carried: Iterable[LeftoverValue], *, unread: Sequence[str]) -> Iterator[str]:
     """What was not carried over although it decides how agents are judged or what they see."""
     if unread:
         yield f"{', '.join(unread)}: interpolations are not resolved, and defaults were taken: write the values."
-    lost = [entry.name for entry in not_carried if entry.reason in (NO_CAMERA, NO_SENSOR)]
+    entries = list(not_carried)
+    for entry in entries:
+        if entry.reason.startswith(CHANGES):
+            yield f"{entry}. In this the benchmark is not the one that the file describes."
+    if measures := [entry.name.rpartition(" ")[2].rpartition(".")[2] for entry in entries if entry.reason == NO_METRIC]:
+        yield f"The measures {', '.join(dict.fromkeys(measures))} have no counterpart here: nobody is judged by them."
+    lost = [entry.name for entry in entries if entry.reason in (NO_CAMERA, NO_SENSOR)]
     if names := dict.fromkeys(found[1] for found in map(_SENSOR_NAME.search, lost) if found):
         yield (
             f"The sensors {', '.join(names)} have no counterpart here, and no agent gets them: give task.sensors "

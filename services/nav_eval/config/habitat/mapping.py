@@ -7,7 +7,19 @@ import math
 from typing import Any
 
 from nav_eval.config.habitat import hydra
-from nav_eval.config.habitat.values import NO_CAMERA, NO_SENSOR, TRAINING_ONLY, HabitatLeaves
+from nav_eval.config.habitat.values import (
+    EXACT_MOTION,
+    NO_CAMERA,
+    NO_METRIC,
+    NO_NOISE,
+    NO_PANORAMA,
+    NO_REVERSE,
+    NO_SENSOR,
+    ONE_DISTANCE,
+    ONLY_CATEGORIES,
+    TRAINING_ONLY,
+    HabitatLeaves,
+)
 from nav_eval.config.layers import KeyPath
 from nav_eval.errors import ConfigError
 
@@ -62,6 +74,15 @@ def find_task_type(leaves: HabitatLeaves) -> str:
     return by_format.get(_FORMATS.get(leaves.text("habitat", "dataset", "type") or "", ""), "pointnav")
 
 
+def find_agent(leaves: HabitatLeaves) -> str:
+    """The agent that is evaluated: where there are several, the one that Habitat starts with."""
+    names = leaves.below(*SIMULATOR, "agents") or ["main_agent"]
+    order = leaves.names(*SIMULATOR, "agents_order") or names
+    number = leaves.whole(*SIMULATOR, "default_agent_id") or 0
+    chosen = order[number] if 0 <= number < len(order) else names[0]
+    return chosen if chosen in names else names[0]
+
+
 def map_actions(leaves: HabitatLeaves) -> list[Tree]:
     """The actions in their order, or the usual ones, with the step sizes that Habitat keeps elsewhere."""
     found: list[Tree] = []
@@ -78,6 +99,8 @@ def map_actions(leaves: HabitatLeaves) -> list[Tree]:
             action["params"] = params
         if ours not in [other["name"] for other in found]:
             found.append(action)
+    if [action["name"] for action in found] == ["velocity_control"]:
+        found.insert(0, {"name": "stop"})  # Habitat's agents stop there by a velocity near none
     return found or [{"name": name, "params": _map_action_params(leaves, name, ())} for name in _USUALACTIONS]
 
 
@@ -103,7 +126,7 @@ def _map_velocity_params(leaves: HabitatLeaves, place: KeyPath) -> Tree:
     linear = leaves.numbers(*place, "lin_vel_range", count=2) or hydra.LINEAR_SPEEDS
     angular = leaves.numbers(*place, "ang_vel_range", count=2) or hydra.ANGULAR_SPEEDS
     if linear[0] != 0:
-        leaves.refuse((*place, "lin_vel_range"), "only its upper end was carried over")
+        leaves.refuse((*place, "lin_vel_range"), NO_REVERSE)
     return {
         "max_linear_speed": float(linear[1]),
         "max_angular_speed": float(max(abs(speed) for speed in angular)),
@@ -127,7 +150,7 @@ def map_metrics(leaves: HabitatLeaves, *, task: str, success_distance: float) ->
             found.append({"name": "ndtw", "params": {"success_distance": threshold}})
             continue
         if threshold is not None and threshold != success_distance:
-            leaves.refuse((*place, "success_distance"), f"one distance holds for all: {success_distance}")
+            leaves.refuse((*place, "success_distance"), f"{ONE_DISTANCE}: {success_distance}")
         found.append(names[name])
     return found or ["success", "spl"]
 
@@ -137,7 +160,9 @@ def _explain_measure(name: str) -> str:
         return "always equals spl"
     if name.startswith("top_down_map"):
         return "maps are drawn from trajectories: output.save_maps"
-    return TRAINING_ONLY if "reward" in name else "there is no such metric here"
+    if name == "episode_info":
+        return "the run's lines say which episode it was"
+    return TRAINING_ONLY if "reward" in name else NO_METRIC
 
 
 def map_evaluation(leaves: HabitatLeaves) -> Tree:
@@ -191,6 +216,8 @@ def map_dataset(leaves: HabitatLeaves, *, task: str) -> Tree:
         "episodes_allowed": "episode_ids",
     }
     section |= {ours: names for theirs, ours in filters.items() if (names := leaves.names(*place, theirs))}
+    if languages := leaves.names("habitat_baselines", "eval", "languages"):
+        section["languages"] = languages
     if episodes := _count_episodes(leaves):
         section["episodes"] = episodes
     gt_paths = [leaves.text(*TASK, "measurements", name, "gt_path") for name in ("ndtw", "sdtw")]
@@ -235,7 +262,7 @@ def _refuse_another_world(leaves: HabitatLeaves) -> None:
     usual: dict[KeyPath, tuple[tuple[object, ...], str]] = {
         physics: ((False,), "robots move on the navigation mesh; nothing else moves"),
         (*SIMULATOR, "type"): (("Sim-v0",), "another simulator"),
-        (*SIMULATOR, "action_space_config"): (("v0", "v1", "velocitycontrol"), "actions here have no noise"),
+        (*SIMULATOR, "action_space_config"): (("v0", "v1", "velocitycontrol"), EXACT_MOTION),
         (*SIMULATOR, "scene_dataset"): (("default",), "scenes are found below dataset.scene_path"),
     }
     for path, (values, reason) in usual.items():
@@ -304,7 +331,7 @@ def _map_camera(leaves: HabitatLeaves, place: KeyPath, kind: str) -> Tree:
     if leaves.take(*place, "type") not in (None, _CAMERA_TYPES[kind]):
         leaves.refuse((*place, "type"), "another kind of camera")
     if leaves.take(*place, "sensor_subtype") not in (None, "PINHOLE"):
-        leaves.refuse((*place, "sensor_subtype"), "cameras here are pinhole cameras")
+        leaves.refuse((*place, "sensor_subtype"), NO_PANORAMA)
     settings: Tree = {
         "width": leaves.whole(*place, "width") or hydra.CAMERA_WIDTH,
         "height": leaves.whole(*place, "height") or hydra.CAMERA_HEIGHT,
@@ -337,7 +364,7 @@ def _map_noise(leaves: HabitatLeaves, place: KeyPath) -> Tree | None:
     if model in (None, "None"):
         return None
     if model not in _NOISES:
-        leaves.refuse((*place, "noise_model"), "there is no such noise here")
+        leaves.refuse((*place, "noise_model"), NO_NOISE)
         return None
     ours, key, default = _NOISES[model]
     return {"model": ours, "intensity": _fill_default(leaves.number(*place, "noise_model_kwargs", key), default)}
@@ -382,5 +409,5 @@ def _map_point_goal(leaves: HabitatLeaves, place: KeyPath, *, updates: bool) -> 
 
 def _map_object_goal(leaves: HabitatLeaves, place: KeyPath) -> Tree:
     if leaves.take(*place, "goal_spec") not in (None, "TASK_CATEGORY_ID"):
-        leaves.refuse((*place, "goal_spec"), "the goal is always a category")
+        leaves.refuse((*place, "goal_spec"), ONLY_CATEGORIES)
     return {"goal_spec": "category_id"}

@@ -42,7 +42,15 @@ class LeftoverValue:
 
 INTERPOLATION = "an interpolation; write its value"
 NO_CAMERA, NO_SENSOR = "there is no such camera here", "there is no such sensor here"
+NO_METRIC = "there is no such metric here"
 TRAINING_ONLY = "for training; an evaluation does not need it"
+NO_PANORAMA, NO_NOISE = "cameras here are pinhole cameras", "there is no such noise here"
+EXACT_MOTION = "actions here have no noise"
+ONLY_CATEGORIES = "the goal is always a category"
+NO_REVERSE = "only its upper end was carried over"
+ONE_DISTANCE = "one distance holds for all"
+CHANGES = (NO_PANORAMA, NO_NOISE, EXACT_MOTION, ONLY_CATEGORIES, NO_REVERSE, ONE_DISTANCE)
+"""How reasons begin that make another benchmark of it: of what agents see, how they move, or how they are judged."""
 _ORDER = "the order of episodes never depends on the agent, and each is run once"
 
 
