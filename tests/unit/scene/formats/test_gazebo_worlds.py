@@ -265,3 +265,16 @@ def test_any_scene_file_is_converted(tmp_path: Path) -> None:
     result = CliRunner().invoke(cli.app, ["scenes", "convert", str(tmp_path / "wedge.stl"), "--out", str(out)])
     assert result.exit_code == 0, result.output
     assert bounds(read_scene(out)) == bounds(read_scene(tmp_path / "wedge.stl"))
+
+
+@pytest.mark.parametrize(
+    "uri", ["file://models/wedge/meshes/wedge.stl", "package://shop/models/wedge/meshes/wedge.stl"]
+)
+def test_files_that_only_their_author_can_reach_are_found_in_the_folder_of_models(tmp_path: Path, uri: str) -> None:
+    """AWS's book shop names all its meshes from a folder above the models."""
+    save_model(tmp_path, "wedge", model("wedge", BOX))
+    meshes = tmp_path / "models/wedge/meshes"
+    meshes.mkdir()
+    mesh_files.save(meshes, "wedge.stl", mesh_files.binary_stl())
+    scene = read(tmp_path, model("w", f"<geometry><mesh><uri>{uri}</uri></mesh></geometry>"))
+    assert bounds(scene) == [[0.0, 0.0, -2.0], [3.0, 1.0, 0.0]]

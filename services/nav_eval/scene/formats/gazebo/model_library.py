@@ -1,6 +1,7 @@
 """Where the models of a world lie, and the files inside of them.
 
-`model://chair/meshes/chair.dae` is looked for in the folders that were given; nothing outside of a model's own folder
+`model://chair/meshes/chair.dae` is looked for in the folders that were given, and so is what follows `models/` in
+`file://models/chair/meshes/chair.dae`, which is meant from a folder above that only its author knows; nothing outside of a model's own folder
 is opened for it, because worlds come from strangers as other scenes do.
 """
 
@@ -72,10 +73,10 @@ class ModelLibrary:
         scheme = next((scheme for scheme in SCHEMES if plain.startswith(scheme)), "")
         name = plain.removeprefix(scheme)
         roots = [(model.parent, name)]
-        if scheme and "/" in name:
-            owner, _, inner = name.partition("/")
-            safe = owner not in ("", ".", "..")
-            roots = [(folder / owner, inner) for folder in self._folders if safe] + roots
+        for known in (name, f"/{name}".partition("/models/")[2]) if scheme else ():
+            owner, _, inner = known.partition("/")
+            if inner and owner not in ("", ".", ".."):
+                roots = [*((folder / owner, inner) for folder in self._folders), *roots]
         for root, inner in roots:
             path = _resolve_below(root, inner)
             if path is not None:
