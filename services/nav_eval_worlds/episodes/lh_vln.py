@@ -8,6 +8,7 @@ from nav_eval.config.schema.generation import Language
 from nav_eval.dataset.episode import Episode, PublicEpisode
 from nav_eval.generator_version import FIRST_GENERATOR, GeneratorVersion
 from nav_eval.records.geometry import Vec3
+from nav_eval.scene.model import SceneObject
 from nav_eval.simulator.motion import AgentState
 from nav_eval_worlds.episodes.balance import Quota
 from nav_eval_worlds.episodes.base import (
@@ -207,13 +208,18 @@ def _is_suitable(
         return is_portable(target.thing, generator=generator)
     if role == PUT:
         carried = before[-1]
-        is_sensible = can_be_put_on if generator == FIRST_GENERATOR else is_plausible_place
         return (
             is_surface(target.thing)
-            and is_sensible(carried.thing, target.thing)
+            and _is_sensible(carried.thing, target, generator)
             and not _is_there_already(carried, target)
         )
     return True
+
+
+def _is_sensible(carried: SceneObject, to: EpisodeTarget, generator: GeneratorVersion) -> bool:
+    if generator == FIRST_GENERATOR:
+        return can_be_put_on(carried, to.thing)
+    return is_plausible_place(carried, to.thing, room=to.room)
 
 
 def _is_there_already(carried: EpisodeTarget, surface: EpisodeTarget) -> bool:

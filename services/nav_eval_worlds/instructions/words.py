@@ -92,6 +92,18 @@ LATER_PLACES: tuple[tuple[frozenset[str], frozenset[str]], ...] = (
     (frozenset({"paint can", "tool"}), frozenset({"shelf", "workbench"})),
 )
 
+#: rooms for work and washing, and what belongs there alone
+_WORK_ROOMS = frozenset({"garage", "laundry room", "storage room"})
+_WORK_THINGS = frozenset({"paint can", "tool", "toolbox"})
+#: what nobody takes into them, or into a bathroom
+_WASH_ROOMS = frozenset({"bathroom", "restroom"})
+_HOMELY_THINGS = frozenset(
+    {
+        "book", "books", "bowl", "computer mouse", "cup", "cushion", "document", "doll", "folder", "fruit", "keyboard",
+        "laptop", "mug", "pen holder", "phone", "pillow", "plate", "remote control", "teapot", "teddy bear", "vase",
+    }
+)  # fmt: skip
+
 #: places that a thing stands in front of or beside; good for finding the way
 LANDMARKS = SURFACES | {
     "bathtub", "bicycle", "bookshelf", "cabinet", "car", "coat rack", "dishwasher", "dryer", "fireplace",
@@ -152,9 +164,13 @@ def can_be_put_on(thing: SceneObject, surface: SceneObject) -> bool:
     return surface.category not in SEATS or bool({thing.category, get_noun(thing)} & SOFT)
 
 
-def is_plausible_place(thing: SceneObject, surface: SceneObject) -> bool:
-    """Whether people would keep it there: books on a desk, no toaster on the TV stand."""
+def is_plausible_place(thing: SceneObject, surface: SceneObject, *, room: str = "") -> bool:
+    """Whether people would keep it there: books on a desk, no toaster on the TV stand, no wrench in an office."""
     names = {thing.category, get_noun(thing)}
+    if room and names & _WORK_THINGS and room not in _WORK_ROOMS:
+        return False
+    if names & _HOMELY_THINGS and room in _WORK_ROOMS | _WASH_ROOMS:
+        return False
     known = [places for nouns, places in (*LATER_PLACES, *PLACES) if names & nouns]
     return surface.category in known[0] if known else can_be_put_on(thing, surface)
 

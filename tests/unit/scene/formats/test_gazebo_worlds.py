@@ -278,3 +278,11 @@ def test_files_that_only_their_author_can_reach_are_found_in_the_folder_of_model
     mesh_files.save(meshes, "wedge.stl", mesh_files.binary_stl())
     scene = read(tmp_path, model("w", f"<geometry><mesh><uri>{uri}</uri></mesh></geometry>"))
     assert bounds(scene) == [[0.0, 0.0, -2.0], [3.0, 1.0, 0.0]]
+
+
+def test_a_model_whose_config_is_broken_is_found_by_the_usual_name(tmp_path: Path) -> None:
+    """AWS's hospital has "Q&A" in one: Gazebo does not mind."""
+    save_model(tmp_path, "lift", model("lift", BOX))
+    save(tmp_path, "models/lift/model.config", "<model><sdf>model.sdf</sdf><description>Q&A</description></model>")
+    scene = read(tmp_path, "<include><uri>model://lift</uri></include>")
+    assert [thing.category for thing in scene.semantics.objects] == ["lift"]

@@ -179,6 +179,11 @@ def test_errands_are_plausible(site_of: Callable[[str], Site]) -> None:
     assert not is_plausible_place(named("book"), named("chair"))
     assert not is_plausible_place(named("candle"), named("chest"))
     assert not is_plausible_place(named("toothbrush cup"), named("desk"))
+    assert is_plausible_place(named("tool"), named("shelf"), room="storage room")
+    assert not is_plausible_place(named("tool"), named("shelf"), room="treatment room")
+    assert is_plausible_place(named("vase"), named("shelf"), room="living room")
+    assert not is_plausible_place(named("vase"), named("shelf"), room="garage")
+    assert not is_plausible_place(named("pen holder"), named("shelf"), room="laundry room")
 
 
 @pytest.mark.parametrize("noun", sorted(LATER_PORTABLE))

@@ -1,8 +1,8 @@
 """Where the models of a world lie, and the files inside of them.
 
 `model://chair/meshes/chair.dae` is looked for in the folders that were given, and so is what follows `models/` in
-`file://models/chair/meshes/chair.dae`, which is meant from a folder above that only its author knows; nothing outside of a model's own folder
-is opened for it, because worlds come from strangers as other scenes do.
+`file://models/chair/meshes/chair.dae`, which is meant from a folder above that only its author knows. Nothing outside
+of a model's own folder is opened for it, because worlds come from strangers as other scenes do.
 """
 
 from collections.abc import Iterable, Iterator
@@ -99,14 +99,21 @@ class ModelLibrary:
             config = place / "model.config"
             if not config.is_file():
                 continue
-            content = SceneFolder(config, self.limits).read_main()
-            listed = parse_xml(content, source=str(config), limits=self.limits).iterate("sdf")
-            files = sorted(listed, key=lambda node: node.attributes.get("version", ""), reverse=True)
-            for name in (*(node.text for node in files), "model.sdf"):
+            for name in (*self._list_descriptions(config), "model.sdf"):
                 path = _resolve_below(place, name)
                 if path is not None and path.is_file():
                     return path
         return folder / "model.sdf" if (folder / "model.sdf").is_file() else None
+
+    def _list_descriptions(self, config: Path) -> list[str]:
+        """The newest first; none where the file is broken, as Gazebo takes a bare `&` that XML does not allow."""
+        content = SceneFolder(config, self.limits).read_main()
+        try:
+            listed = list(parse_xml(content, source=str(config), limits=self.limits).iterate("sdf"))
+        except SceneError:
+            return []
+        files = sorted(listed, key=lambda node: node.attributes.get("version", ""), reverse=True)
+        return [node.text for node in files]
 
 
 def get_model_name(uri: str) -> str:
