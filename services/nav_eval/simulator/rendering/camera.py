@@ -131,9 +131,11 @@ SLACK = 1.0 / 32.0
 GRID = 1.0 / 256.0
 """Pixels. OpenGL's own grid. A thinner triangle would be drawn at a depth that rounding decides: it is left out."""
 GUARD = 0.3
-"""Metres. A triangle that comes closer to the eye plane is never rejected by this arithmetic,"""
+"""Metres. The window coordinates of a triangle that comes closer to the eye plane reject nothing,"""
 REACH = 8192.0
-"""nor is one that reaches that many pixels far."""
+"""nor do those of one that reaches that many pixels far."""
+BESIDE = 0.01
+"""Metres. Such a triangle is rejected if all its corners lie that far beyond one side of the view, in clip space."""
 
 SLIVER, MISSES, HITS, UNCLEAR = np.uint8(0), np.uint8(1), np.uint8(2), np.uint8(3)
 """What becomes of a triangle: never drawn; surely touches no pixel; may touch pixels; too near to tell. The last two
@@ -145,6 +147,7 @@ TOLERANCE = 2e-5
 _SURE = np.float32(1.0 - TOLERANCE)
 _ZERO, _HALF, _ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
 _GUARD, _REACH, _GRID = np.float32(GUARD), np.float32(REACH), np.float32(GRID)
+_BESIDE = np.float32(BESIDE)
 
 
 class KernelCamera(NamedTuple):
@@ -322,6 +325,7 @@ def project_chunk(
     ex, ey, ez = np.float32(view.eye[0]), np.float32(view.eye[1]), np.float32(view.eye[2])
     width, height, rounding = np.float32(view.width), np.float32(view.height), np.float32(view.rounding)
     least_slack = np.float32(SLACK + spread)
+    beside_x, beside_y = _HALF * width * _BESIDE + rounding, _HALF * height * _BESIDE + rounding
     relative, step = np.float32(view.relative), np.float32(4 * view.depth_step)
     points, spans, fate = window.points, window.spans, window.fate
     for i in range(count):
@@ -335,9 +339,17 @@ def project_chunk(
         aq = _ONE / (_ONE if is_near else aw)
         bq = _ONE / (_ONE if is_near else bw)
         cq = _ONE / (_ONE if is_near else cw)
-        apx, apy = (m00 * ax + m01 * ay + m02 * az) * aq, (m10 * ax + m11 * ay + m12 * az) * aq
-        bpx, bpy = (m00 * bx + m01 * by + m02 * bz) * bq, (m10 * bx + m11 * by + m12 * bz) * bq
-        cpx, cpy = (m00 * cx + m01 * cy + m02 * cz) * cq, (m10 * cx + m11 * cy + m12 * cz) * cq
+        axw, ayw = m00 * ax + m01 * ay + m02 * az, m10 * ax + m11 * ay + m12 * az
+        bxw, byw = m00 * bx + m01 * by + m02 * bz, m10 * bx + m11 * by + m12 * bz
+        cxw, cyw = m00 * cx + m01 * cy + m02 * cz, m10 * cx + m11 * cy + m12 * cz
+        is_outside = (
+            (_find_most(aw, bw, cw) < -_BESIDE)
+            | (_find_most(axw, bxw, cxw) < -beside_x)
+            | (_find_most(ayw, byw, cyw) < -beside_y)
+            | (_find_least(axw - width * aw, bxw - width * bw, cxw - width * cw) > beside_x)
+            | (_find_least(ayw - height * aw, byw - height * bw, cyw - height * cw) > beside_y)
+        )
+        apx, apy, bpx, bpy, cpx, cpy = axw * aq, ayw * aq, bxw * bq, byw * bq, cxw * cq, cyw * cq
         most, least = _find_most(aq, bq, cq), _find_least(aq, bq, cq)
         wobble = rounding * most
         slack = least_slack + wobble
@@ -358,24 +370,10 @@ def project_chunk(
         )
         is_turned_away = area > slack * (right - left + bottom - top)
         drawable = MISSES if (is_beside | is_between | is_turned_away) else HITS
-        fate[i] = UNCLEAR if is_unclear else (SLIVER if is_sliver else drawable)
+        near_fate = MISSES if is_outside else UNCLEAR
+        fate[i] = near_fate if is_unclear else (SLIVER if is_sliver else drawable)
         points[i], points[LANES + i], points[2 * LANES + i] = apx, apy, aq
         points[3 * LANES + i], points[4 * LANES + i], points[5 * LANES + i] = bpx, bpy, bq
         points[6 * LANES + i], points[7 * LANES + i], points[8 * LANES + i] = cpx, cpy, cq
         spans[i], spans[LANES + i], spans[2 * LANES + i], spans[3 * LANES + i] = left, right, top, bottom
         spans[4 * LANES + i] = (_SURE - relative * most) / (most + most - least + step)
-
-
-@compile_nogil_inline
-def is_outside(block: NDArray[np.float32], lane: int, planes: NDArray[np.float64]) -> bool:
-    """True if all three corners lie beyond one plane of the view, with room to spare."""
-    for k in range(6):
-        beyond = True
-        for corner in range(3):
-            reach = planes[k, 3]
-            for axis in range(3):
-                reach += planes[k, axis] * block[(3 * corner + axis) * LANES + lane]
-            beyond &= reach < -1e-2
-        if beyond:
-            return True
-    return False

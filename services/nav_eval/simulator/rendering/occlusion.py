@@ -20,7 +20,6 @@ from nav_eval.simulator.rendering.camera import (
     KernelCameras,
     ProjectedChunk,
     get_view,
-    is_outside,
     make_projected_chunk,
     project_chunk,
 )
@@ -222,11 +221,7 @@ def find_unhidden(
             fate = window.fate[lane]
             if rest & bit == 0 or fate < HITS:
                 continue
-            if fate == UNCLEAR:
-                shows = not is_outside(block, lane, view.planes)
-            else:
-                shows = not _is_triangle_hidden(window, lane, view, picture, spread)
-            if shows:
+            if fate == UNCLEAR or not _is_triangle_hidden(window, lane, view, picture, spread):
                 out[chunk] |= bit
                 found += 1
     return found
