@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import getpass
 import importlib
 import importlib.util
@@ -36,12 +37,19 @@ def main(argv: Sequence[str] | None = None) -> None:
         code = 1  # whoever read our output has gone
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - or Python complains when it flushes
     except OSError as error:
-        place = error.filename2 or error.filename or "the system"
-        print(f"nav-eval-sdk: {place}: {error.strerror or error}. Check the path and who may use it.", file=sys.stderr)
+        print(f"nav-eval-sdk: {_explain_refusal(error)}", file=sys.stderr)
         code = 2
     except KeyboardInterrupt:
         code = 130
     sys.exit(code)
+
+
+def _explain_refusal(error: OSError) -> str:
+    """What the system refused, and what to do."""
+    if error.errno == errno.ENOSPC:
+        return "No space left on the device. Free some, or choose another folder, and repeat the command."
+    place = error.filename2 or error.filename or "the system"
+    return f"{place}: {error.strerror or error}. Check the path and who may use it."
 
 
 def _make_parser() -> argparse.ArgumentParser:

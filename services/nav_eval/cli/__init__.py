@@ -96,6 +96,8 @@ def _explain_refusal(error: OSError) -> str:
     if error.errno == errno.ENOSPC:
         return "No space left on the device. Free some, or choose another folder, and repeat the command."
     place = error.filename2 or error.filename
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        return f"{place} is in the way: a folder is needed there. Give another path."
     said = error.strerror or str(error)
     return f"{place}: {said}. Check the path and who may write there." if place else f"{said}. Check paths and rights."
 

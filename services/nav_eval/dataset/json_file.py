@@ -93,6 +93,8 @@ class SourceFile:
             return gzip.GzipFile(fileobj=packed, mode="rb")  # type: ignore[return-value]
         if start.startswith(b"version https://git-lfs"):
             raise DatasetError(f"{self.path} is a Git LFS pointer, not the file itself; run `git lfs pull`.")
+        if not start:
+            raise DatasetError(f"{self.path} is empty; download or copy it again.")
         if self.path.suffix == ".gz":
             raise DatasetError(
                 f"{self.path} is not gzip: it begins with {start[:16]!r}. Download it again, or drop .gz."

@@ -10,10 +10,13 @@ failed by our fault are played again. A folder of another run is refused.
 Results are read back from the folder, from its episodes.jsonl or from its results.json (`load_run`).
 """
 
+import fcntl
 import hashlib
+import os
 import re
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,6 +46,10 @@ class OtherRun(RecordError):
     """The folder holds another run; give another folder."""
 
 
+class RunUnderWay(RecordError):
+    """Another process writes to the folder of this run; wait for it, or give another folder."""
+
+
 class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
     """What was run."""
 
@@ -62,6 +69,11 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
     def identity(self) -> tuple[str, ...]:
         """What must be equal for two runs to be the same one."""
         return (self.engine_version, self.digests["rules"], self.digests["episodes"])
+
+
+def describe_agent(manifest: RunManifest) -> str:
+    """Who played, in one name."""
+    return " ".join(filter(None, (manifest.agent.get("name"), manifest.agent.get("version")))) or "without a name"
 
 
 def make_manifest(
@@ -126,6 +138,24 @@ class RunFolder:
     def episodes_file(self) -> Path:
         return self.path / EPISODES_FILE
 
+    @contextmanager
+    def claim(self) -> Iterator[None]:
+        """Nobody else writes here meanwhile; two runs at once would each undo the other's lines."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        handle = os.open(self.path, os.O_RDONLY)
+        try:
+            with suppress(OSError):  # a file system may have no locks
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError as error:
+                    raise RunUnderWay(
+                        f"Another `nav-eval evaluate` is writing to {self.path}; wait until it ends, or give another "
+                        "--out folder."
+                    ) from error
+            yield
+        finally:
+            os.close(handle)
+
     def begin(self, manifest: RunManifest) -> list[EpisodeResult]:
         """Claim the folder for this run; returns what is finished already."""
         file = self.path / MANIFEST_FILE
@@ -140,6 +170,12 @@ class RunFolder:
             raise OtherRun(
                 f"{self.path} holds another run ({known.benchmark}, other rules, episodes or engine); "
                 "give another --out folder, or remove this one."
+            )
+        if describe_agent(known) != describe_agent(manifest):
+            raise OtherRun(
+                f"{self.path} holds a run of the agent {describe_agent(known)}, and this one is "
+                f"{describe_agent(manifest)}: their episodes would count together. "
+                "Give another --out folder, or remove this one."
             )
         return self._keep_finished()
 

@@ -333,13 +333,16 @@ class BenchmarkRunner:
         episode_seed: str | None = None,
     ) -> Report:
         """Play every episode that is not finished yet; the report covers all of them."""
-        callbacks = callbacks or RunCallbacks()
         about = _describe_agent(players.describe())
         manifest = make_manifest(
             self._benchmark, self._episodes, agent=about, run_seed=run_seed, episode_seed=episode_seed
         )
-        finished = self._folder.begin(manifest)
-        aggregator = MetricsAggregator(make_header(manifest))
+        with self._folder.claim():
+            finished = self._folder.begin(manifest)
+            return self._go_on(players, finished, callbacks or RunCallbacks())
+
+    def _go_on(self, players: EpisodePlayers, finished: Sequence[EpisodeResult], callbacks: RunCallbacks) -> Report:
+        aggregator = MetricsAggregator(make_header(self._folder.manifest()))
         for result in finished:
             aggregator.add_episode_result(result)
         callbacks.on_start(len(finished), len(self._episodes))

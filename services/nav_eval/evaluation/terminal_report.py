@@ -85,7 +85,8 @@ def _show(console: Console, table: RenderableType) -> None:
 
 def _make_header(report: Report) -> RenderableType:
     counts = report.counts
-    facts = [f"{counts.scored} of {counts.episodes} episodes scored", f"{counts.scenes} scenes"]
+    scenes = "1 scene" if counts.scenes == 1 else f"{counts.scenes} scenes"
+    facts = [f"{counts.scored} of {counts.episodes} episodes scored", scenes]
     if counts.completed < counts.episodes:
         facts.append(f"{counts.episodes - counts.completed} not completed")
     title = Text(clean_text(report.benchmark), style="bold")

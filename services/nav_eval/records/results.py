@@ -317,8 +317,20 @@ def _decode_record(decoder: msgspec.json.Decoder[T], data: bytes, *, where: str,
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         if takes_nan:
             return _decode_lenient(data, decoder.type, where=where, reason=str(error))
-        hint = "NaN and Infinity are not JSON; write null" if b"NaN" in data or b"Infinity" in data else str(error)
-        raise RecordError(f"{where}: not valid JSON ({hint}).") from error
+        raise RecordError(f"{where}: not valid JSON ({_explain_unreadable(data, str(error))}).") from error
+
+
+def _explain_unreadable(data: bytes, reason: str) -> str:
+    """What a file is instead of lines of JSON, where that can be seen."""
+    if data.startswith(b"\x1f\x8b"):
+        return "it is gzip: unpack it, if it holds the lines of a run"
+    if data.startswith(b"\xef\xbb\xbf"):
+        return "it begins with a byte-order mark: save it as UTF-8 without one"
+    if b"NaN" in data or b"Infinity" in data:
+        return "NaN and Infinity are not JSON; write null"
+    if "truncated" in reason:
+        return "it breaks off; `nav-eval evaluate` with the same --out goes on with a run that was cut off"
+    return reason
 
 
 def _decode_lenient(data: bytes, record_type: type[T], *, where: str, reason: str) -> T:

@@ -10,7 +10,7 @@ import pytest
 from nav_eval.config import BenchmarkConfig
 from nav_eval.evaluation import offline_scoring
 from nav_eval.evaluation.report import Report
-from nav_eval.evaluation.run_folder import OtherRun
+from nav_eval.evaluation.run_folder import OtherRun, RunFolder, RunUnderWay
 from nav_eval.evaluation.runner import RunCallbacks
 from nav_eval.evaluation.verification import verify
 from nav_eval.metrics.lh_vln import ScoringOptions, ScoringRule
@@ -120,6 +120,21 @@ def test_a_folder_of_another_run_is_refused(room_benchmark: MakeBenchmark, tmp_p
     other = room_benchmark("demo_lh_vln", "evaluation.success_distance=2.0")
     with pytest.raises(OtherRun, match="holds another run"):
         evaluate(other, "baseline:stop", tmp_path / "run")
+
+
+def test_a_run_of_another_agent_is_not_gone_on_with(room_benchmark: MakeBenchmark, tmp_path: Path) -> None:
+    """Or one report would show the episodes of both under the name of the last."""
+    with pytest.raises(Interrupted):
+        evaluate(room_benchmark(), "baseline:stop", tmp_path / "run", callbacks=interrupt_after(2))
+    with pytest.raises(OtherRun, match="a run of the agent stop 1, and this one is oracle 1"):
+        evaluate(room_benchmark(), "baseline:oracle", tmp_path / "run")
+    assert len(lines(tmp_path / "run")) == 2
+
+
+def test_two_runs_at_once_do_not_share_a_folder(room_benchmark: MakeBenchmark, tmp_path: Path) -> None:
+    with RunFolder(tmp_path / "run").claim(), pytest.raises(RunUnderWay, match="Another `nav-eval evaluate`"):
+        evaluate(room_benchmark(), "baseline:stop", tmp_path / "run")
+    assert evaluate(room_benchmark(), "baseline:stop", tmp_path / "run").counts.episodes == 4
 
 
 @pytest.mark.parametrize("task", ["demo_vln", "demo_objectnav"])

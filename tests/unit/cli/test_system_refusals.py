@@ -1,5 +1,6 @@
 """What the system refuses: a line that says what to do, and never a traceback."""
 
+import gzip
 import os
 import subprocess
 import sys
@@ -72,3 +73,40 @@ def test_a_cache_that_cannot_be_made_is_named(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("NAV_EVAL_CACHE", "/proc/nav-eval")
     with pytest.raises(NavEvalError, match="Set NAV_EVAL_CACHE"):
         open_cache_folder()
+
+
+def test_a_file_in_the_place_of_a_folder_is_named(results: Path, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("")
+    done = call("report", results, "--html", tmp_path / "taken" / "x.html")
+    assert f"{tmp_path / 'taken'} is in the way: a folder is needed there" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (gzip.compress(b"{}"), "it is gzip"),
+        (b"\xef\xbb\xbf{}", "it begins with a byte-order mark"),
+        (b'{"episode_id": "a", "sta', "goes on with a run that was cut off"),
+    ],
+    ids=["gzip", "a mark of the byte order", "half a line"],
+)
+def test_lines_that_are_none_are_called_what_they_are(content: bytes, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "episodes.jsonl"
+    file.write_bytes(content)
+    done = call("report", file)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_an_empty_file_of_episodes_is_called_empty(tmp_path: Path) -> None:
+    file = tmp_path / "val.json.gz"
+    file.write_bytes(b"")
+    assert f"{file} is empty" in call("episodes", "show", file).stderr
+
+
+def test_a_disk_that_is_full_is_no_matter_of_rights(tmp_path: Path) -> None:
+    full = "import errno, os, pathlib; from nav_eval_sdk import cli\n"
+    full += "def refuse(*_, **__): raise OSError(errno.ENOSPC, 'No space left on device')\n"
+    full += f"pathlib.Path.mkdir = refuse; os.makedirs = refuse; cli.main(['init', {str(tmp_path / 'project')!r}])"
+    done = subprocess.run([sys.executable, "-c", full], capture_output=True, check=False, text=True)
+    assert done.stderr.startswith("nav-eval-sdk: No space left on the device. Free some")
