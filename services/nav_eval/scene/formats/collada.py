@@ -20,11 +20,13 @@ from nav_eval.scene.formats.collada_repair import parse_xml, place_skins, repair
 from nav_eval.scene.formats.collada_surfaces import cut_polygons, settle_opacity
 from nav_eval.scene.formats.geometry import PartList
 from nav_eval.scene.formats.images import TextureFiles
+from nav_eval.scene.formats.markup import mend_markup
 from nav_eval.scene.formats.scene_folder import ReadLimits, SceneFolder, check_limit
 from nav_eval.scene.formats.trimesh_loader import (
     NEUTRAL,
     InstanceTree,
     LoadedMesh,
+    MalformedXml,
     XmlElement,
     add_mesh,
     load_meshes,
@@ -59,7 +61,7 @@ PICTURE = "picture"
 
 def read_collada(content: bytes, *, folder: SceneFolder, log: ReadLog) -> Scene:
     """The scene in a .dae file: Y up and in metres, as its asset says."""
-    outline = _Outline(content, source=log.source, limits=folder.limits)
+    content, outline = _open(content, source=log.source, limits=folder.limits)
     if outline.up_axis != "Y_UP":
         log.note(f"The file says {outline.up_axis}; turned to +Y.")
     return _read(content, outline, to_world=outline.to_world, folder=folder, log=log)
@@ -67,7 +69,7 @@ def read_collada(content: bytes, *, folder: SceneFolder, log: ReadLog) -> Scene:
 
 def read_collada_unturned(content: bytes, *, folder: SceneFolder, log: ReadLog) -> Scene:
     """The same in the file's own axes, whichever it calls up: Gazebo and RViz do not look at `<up_axis>`."""
-    outline = _Outline(content, source=log.source, limits=folder.limits)
+    content, outline = _open(content, source=log.source, limits=folder.limits)
     to_metres = np.diag([outline.metres, outline.metres, outline.metres, 1.0])
     return _read(content, outline, to_world=to_metres, folder=folder, log=log)
 
@@ -103,7 +105,19 @@ def _simplify(
 
 def list_picture_files(content: bytes, *, source: str, limits: ReadLimits) -> list[str]:
     """The files that the images of a .dae file come from."""
-    return _Outline(content, source=source, limits=limits).pictures
+    return _open(content, source=source, limits=limits)[1].pictures
+
+
+def _open(content: bytes, *, source: str, limits: ReadLimits) -> "tuple[bytes, _Outline]":
+    """The file, as well-formed as can be, and what it holds."""
+    try:
+        return content, _Outline(content, source=source, limits=limits)
+    except MalformedXml as error:
+        mended = mend_markup(content)
+        try:
+            return mended, _Outline(mended, source=source, limits=limits)
+        except MalformedXml:
+            raise error from None
 
 
 def _load(content: bytes, log: ReadLog) -> list[LoadedMesh]:

@@ -163,6 +163,10 @@ class _ReportHandler(logging.Handler):
             self._log.warn(f"trimesh: {record.getMessage()[:200]}")
 
 
+class MalformedXml(SceneError):
+    """The file is not well-formed XML; export it again."""
+
+
 class DoctypeRefused(SceneError):
     """The file declares a document type, which scenes never need and bombs are made of; remove the <!DOCTYPE …>."""
 
@@ -230,7 +234,7 @@ def scan_xml(
     try:
         parser.Parse(content, True)
     except (expat.ExpatError, ValueError) as error:  # ValueError: an encoding that expat does not know
-        raise SceneError(f"{source}: is not well-formed XML ({error}); export it again.") from error
+        raise MalformedXml(f"{source}: is not well-formed XML ({error}); export it again.") from error
 
 
 @dataclass(slots=True)

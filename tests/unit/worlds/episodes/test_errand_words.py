@@ -6,8 +6,9 @@ from typing import cast
 import pytest
 
 from nav_eval.scene.model import SceneObject
+from nav_eval_worlds.instructions.chinese_words import NOUNS
 from nav_eval_worlds.instructions.descriptions import Describer, Description, Reference
-from nav_eval_worlds.instructions.errand_text import StairsAhead, write_errands
+from nav_eval_worlds.instructions.errand_text import ERRANDS, StairsAhead, write_errands
 from nav_eval_worlds.instructions.templates import Errand
 from nav_eval_worlds.randomness import RandomStream, Split
 
@@ -61,3 +62,11 @@ def test_nobody_is_sent_to_visit_a_small_thing(split: Split) -> None:
     assert visits.search(said["sofa"])
     assert not visits.search(said["cup"] + said["books"])
     assert "find the cup" in said["cup"]
+
+
+def test_in_chinese_what_is_brought_is_put_on_its_place_and_pictures_are_no_photographs() -> None:
+    for phrase in ERRANDS["zh"]["unseen"]["bring"]:
+        assert "边上" not in phrase
+        assert "{y}上" in phrase
+    assert "最终" not in ERRANDS["zh"]["unseen"]["last"]
+    assert NOUNS["picture"] == "装饰画"  # 画着一只猫的照片: nobody draws a photograph

@@ -5,10 +5,12 @@ from collections.abc import Callable
 import pytest
 
 from nav_eval_worlds.houses import GeneratedHouse
-from nav_eval_worlds.houses.house import SMALL_THINGS
+from nav_eval_worlds.houses.house import LATER_CATEGORIES, SMALL_THINGS
 from nav_eval_worlds.houses.placement.everyday import choose_small_things
+from nav_eval_worlds.houses.plan.model import ROOM_KINDS
 from nav_eval_worlds.houses.validation import find_problems
-from nav_eval_worlds.instructions.chinese_words import NOUNS
+from nav_eval_worlds.instructions.chinese_words import NOUNS, ROOMS
+from nav_eval_worlds.instructions.words import NO_TARGET
 from nav_eval_worlds.randomness import RandomStream
 
 HouseMaker = Callable[..., GeneratedHouse]
@@ -52,3 +54,9 @@ def test_things_are_where_one_looks_for_them(surface: str, room: str, category: 
 
 def test_all_of_them_can_be_spoken_of_in_chinese() -> None:
     assert set(SMALL_THINGS) <= set(NOUNS)
+
+
+def test_offices_shops_and_clinics_can_be_spoken_of_in_chinese() -> None:
+    assert set(ROOM_KINDS) <= set(ROOMS)
+    assert set(LATER_CATEGORIES) - NO_TARGET <= set(NOUNS)
+    assert len(set(ROOMS.values())) == len(ROOMS)  # no two are called alike

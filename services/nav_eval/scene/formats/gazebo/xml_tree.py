@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nav_eval.errors import SceneError
+from nav_eval.scene.formats.markup import mend_markup
 from nav_eval.scene.formats.scene_folder import ReadLimits
-from nav_eval.scene.formats.trimesh_loader import XmlElement, scan_xml
+from nav_eval.scene.formats.trimesh_loader import MalformedXml, XmlElement, scan_xml
 
 #: Elements whose text is read; all others are structure, or nothing that a scene shows.
 TEXTS = frozenset({
@@ -73,7 +74,17 @@ def parse_numbers(text: str, *, what: str, source: str) -> NDArray[np.float64]:
 
 
 def parse_xml(content: bytes, *, source: str, limits: ReadLimits) -> XmlNode:
-    """The root of a document."""
+    """The root of a document, which may be as loose as Gazebo's reader allows."""
+    try:
+        return _parse(content, source=source, limits=limits)
+    except MalformedXml as error:
+        try:
+            return _parse(mend_markup(content), source=source, limits=limits)
+        except MalformedXml:
+            raise error from None
+
+
+def _parse(content: bytes, *, source: str, limits: ReadLimits) -> XmlNode:
     roots: list[XmlNode] = []
     opened: list[XmlNode] = []
 
