@@ -286,3 +286,21 @@ def test_a_model_whose_config_is_broken_is_found_by_the_usual_name(tmp_path: Pat
     save(tmp_path, "models/lift/model.config", "<model><sdf>model.sdf</sdf><description>Q&A</description></model>")
     scene = read(tmp_path, "<include><uri>model://lift</uri></include>")
     assert [thing.category for thing in scene.semantics.objects] == ["lift"]
+
+
+@pytest.mark.parametrize("away", ["8e17 0 0", "0 0 -343000"])
+def test_what_a_simulation_threw_away_does_not_take_the_world_with_it(tmp_path: Path, away: str) -> None:
+    near = "500000 4000000 0"  # a world in coordinates of a map
+    boxes = [model(name, BOX, pose=f"{near} 0 0 0") for name in ("one", "two")]
+    lost = np.array(near.split(), float) + np.array(away.split(), float)
+    thrown = model("thrown", BOX, pose=f"{' '.join(map(str, lost.tolist()))} 0 0 0")
+    scene = read(tmp_path, *boxes, thrown)
+    assert [thing.name for thing in scene.semantics.objects] == ["one", "two"]
+    assert any("'thrown' stands" in warning for warning in scene.report.warnings)
+
+
+def test_one_broken_model_does_not_take_the_world_with_it(tmp_path: Path) -> None:
+    save_model(tmp_path, "broken", "<model>")
+    scene = read(tmp_path, model("box", BOX), "<include><uri>model://broken</uri></include>")
+    assert len(scene.triangles) == 12
+    assert any("A model is left out" in warning and "well-formed" in warning for warning in scene.report.warnings)

@@ -22,7 +22,7 @@ from nav_eval.scene.formats.gazebo.xml_tree import XmlNode
 from nav_eval.scene.formats.geometry import MeshPart, PartList
 from nav_eval.scene.formats.inspection import check_plausible
 from nav_eval.scene.formats.scene_folder import MissingFile, check_limit
-from nav_eval.scene.formats.trimesh_loader import NEUTRAL
+from nav_eval.scene.formats.trimesh_loader import NEUTRAL, MalformedXml
 from nav_eval.scene.model import Light, ReadLog, Scene
 from nav_eval.scene.semantics import Label, label_scene, to_vector
 
@@ -31,6 +31,7 @@ MAX_DEPTH = 32  # of models within models
 TRAILING_NUMBERS = re.compile(r"([_\-. ]*\d+)+$|_clone(_\d+)*$")
 WORD_STARTS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 GROUND_SIZE = 100.0  # metres: the ground plane that comes with Gazebo
+FARTHEST = 1e4  # metres from where most models stand: what is farther fell, or was thrown, before the world was saved
 LAMP_DISTANCE = 2.0  # metres at which a lamp is as bright as in Gazebo, whose light falls off by another rule
 LEFT_OUT = {"actor": "actors", "road": "roads", "population": "populations of models"}
 UNSEEN_SHAPES = {"empty", "image"}
@@ -86,10 +87,18 @@ class _WorldReader:
             count = sum(1 for _ in world.iterate(name))
             if count:
                 self._log.warn(f"{count:,} {what} are left out.")
-        for node in world.iterate("model", "include", "light"):
-            matrix = TO_OURS @ frames.place(node)
+        placed = [(node, TO_OURS @ frames.place(node)) for node in world.iterate("model", "include", "light")]
+        middle = np.median([matrix[:3, 3] for _, matrix in placed], axis=0) if placed else np.zeros(3)
+        for node, matrix in placed:
             if node.name == "light":
                 self._add_light(node, matrix, source=str(path))
+                continue
+            away = float(np.linalg.norm(matrix[:3, 3] - middle))
+            if away > FARTHEST:
+                name = _make_label(node).name
+                self._log.warn(
+                    f"The model {name!r} stands {away:.3g} m from the others and is left out; correct its pose."
+                )
                 continue
             object_id = len(self._labels) + 1
             self._labels[object_id] = _make_label(node)
@@ -104,11 +113,15 @@ class _WorldReader:
             self._log.warn(f"The placement frame of {name!r} is left out: its origin is placed instead.")
         try:
             path = self._library.find_model(uri)
+            root = self._library.read_sdf(path)
         except MissingFile as error:
             if not self._place_builtin(name, place):
                 self._log.warn(f"{error} It is left out.")
             return
-        for node in self._library.read_sdf(path).iterate("model", "light"):
+        except MalformedXml as error:
+            self._log.warn(f"A model is left out: {error}")
+            return
+        for node in root.iterate("model", "light"):
             own = np.eye(4) if include.find("pose") is not None else read_pose(node.find("pose"), source=str(path))
             inner = replace(place, model=path, matrix=place.matrix @ own)
             if node.name == "light":
