@@ -95,9 +95,9 @@ class _WorldReader:
                 continue
             away = float(np.linalg.norm(matrix[:3, 3] - middle))
             if away > FARTHEST:
-                name = _make_label(node).name
+                label = _make_label(node).name
                 self._log.warn(
-                    f"The model {name!r} stands {away:.3g} m from the others and is left out; correct its pose."
+                    f"The model {label!r} stands {away:.3g} m from the others and is left out; correct its pose."
                 )
                 continue
             object_id = len(self._labels) + 1
