@@ -26,6 +26,7 @@ from nav_eval.simulator.rendering.prepared_scene import Chunks
 
 TURN, BATCH, VIEW, START, LENGTH = range(5)
 """Columns of a stretch of triangles: see-through ones take turns, as what is behind comes first."""
+_LAST_TURN = 1 << 30
 _FIELDS = 5  #: of a stretch, and of a command too
 _ALL, _ONE = ~np.uint64(0), np.uint64(1)
 
@@ -180,6 +181,20 @@ def gather_solid(
         made = _add_stretch(out.stretches, made, 0, batch, view, start, found)
         first = out.ends[i]
     return found, made
+
+
+@compile_nogil_kernel
+def reverse_order(triangles: NDArray[np.uint32], stretches: NDArray[np.int64]) -> None:
+    """Have what was gathered drawn from the last triangle to the first."""
+    count = len(triangles)
+    for i in range(count // 2):
+        for corner in range(3):
+            first, last = triangles[i, corner], triangles[count - 1 - i, corner]
+            triangles[i, corner], triangles[count - 1 - i, corner] = last, first
+    stretches[:] = stretches[::-1].copy()
+    for stretch in stretches:
+        stretch[TURN] = _LAST_TURN - stretch[BATCH]
+        stretch[START] = count - stretch[START] - stretch[LENGTH]
 
 
 @compile_nogil_inline

@@ -22,6 +22,7 @@ from nav_eval.simulator.rendering.draw_list import (
     gather_blended,
     gather_solid,
     list_keys,
+    reverse_order,
 )
 from nav_eval.simulator.rendering.gpu_scene import SceneOnGpu
 from nav_eval.simulator.rendering.occlusion import (
@@ -176,9 +177,9 @@ class Painter:
         """Add the found triangles to pictures of the drawn ones.
 
         Of two equally deep triangles the first in order wins, whichever of the two sets it is in. So
-        where a late one ties with what is there, everything is drawn again in order. Only then does
-        the first of the two passes below draw anything, in whatever colours; asking after both lets OpenGL do
-        them in one go.
+        where a late one ties with what is there, everything is drawn once more onto these depths, in reverse: the
+        first in order comes last. Only then does the first of the two passes below draw anything, in whatever
+        colours; asking after both lets OpenGL do them in one go.
         """
         context, canvas, layered = self._context, shot.target.canvas, shot.target.layers > 1
         plan = self._load(shot, late, shot.every_view, self._found)
@@ -191,8 +192,11 @@ class Painter:
         if self._ties.samples:
             words = self._sets.words[drawn]
             add_found(late, shot.in_view, shot.every_view, self._found, words)
-            canvas.begin(self._prepared.background)
-            self._draw(shot, shot.every_view, shot.every_view, words)
+            context.depth_func = "<="
+            self._gpu.draw(
+                self._load(shot, late, shot.every_view, words, backwards=True), canvas.outputs, layered=layered
+            )
+            context.depth_func = "<"
 
     def _learn(self, shot: _Shot, views: Indices, rows: Indices) -> None:
         """Add everything that shows in the finished pictures, or nearly does, to the sets of their cells."""
@@ -212,7 +216,9 @@ class Painter:
         plan = self._load(shot, views, rows, words)
         self._gpu.draw(plan, shot.target.canvas.outputs, layered=shot.target.layers > 1)
 
-    def _load(self, shot: _Shot, views: Indices, rows: Indices, words: NDArray[np.uint64]) -> DrawList:
+    def _load(
+        self, shot: _Shot, views: Indices, rows: Indices, words: NDArray[np.uint64], *, backwards: bool = False
+    ) -> DrawList:
         """Send the triangles in the rows of these views to the GPU."""
         chunks, room = self._prepared.chunks, self._gathering
         most = list_keys(views, chunks, shot.views, shot.in_view, rows, words, room, self._drawable)
@@ -221,8 +227,10 @@ class Painter:
             room.keys[start:end].sort()
             start = end
         self._gathering = room = room.reserve(triangles=most)
-        gathered = gather_solid(views, chunks, shot.views, rows, words, self._culling, room, self._drawable)
-        return self._send(shot, *gathered)
+        count, stretches = gather_solid(views, chunks, shot.views, rows, words, self._culling, room, self._drawable)
+        if backwards:
+            reverse_order(room.triangles[:count], room.stretches[:stretches])
+        return self._send(shot, count, stretches)
 
     def _send(self, shot: _Shot, triangles: int, stretches: int) -> DrawList:
         room = self._gathering
