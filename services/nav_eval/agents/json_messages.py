@@ -3,17 +3,17 @@
 Two forms of an observation. `plain` is what the specification shows and any JSON client can read: pictures as
 base64 PNG (depth in millimetres, 16 bits), small readings as numbers. `tensor` is exact: every reading
 with its dtype, shape and bytes; base64 in JSON, binary in msgpack. The SDK asks for `tensor`.
-A `Codec` writes documents down: JSON for everyone, msgpack for pictures.
 """
 
 import base64
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
 from nav_eval.agents.client import ClientSettings
+from nav_eval.agents.document_codecs import EXAMPLE, Document
 from nav_eval.agents.failures import ProtocolError
 from nav_eval.agents.image_codecs import choose_encoding, encode_16_bit_png, encode_image, encode_raw, is_image
 from nav_eval.agents.messages import (
@@ -38,7 +38,6 @@ from nav_eval.dataset.episode import PublicEpisode
 from nav_eval.sensors import CameraSpec
 from nav_eval.suggestions import suggest_close_match
 
-Document: TypeAlias = dict[str, Any]
 Form: TypeAlias = Literal["plain", "tensor"]
 
 MILLIMETRES = 1000.0
@@ -182,8 +181,6 @@ def encode_outcome(outcome: EpisodeEnd) -> Document:
 
 
 ACTIONS_ARE_NAMES = "Actions are names, not numbers: one of those in the `actions` of the task, such as 'move_forward'."
-SHOWN = 80  #: characters of what cannot be read
-EXAMPLE = 'Answer an object, such as {"action": "move_forward"}.'
 
 
 def check_session(document: object, session_id: str) -> None:
@@ -342,63 +339,3 @@ def _decode_encodings(sensor: str, names: list[str]) -> tuple[Encoding, ...]:
             f"{suggest_close_match(names[0][:100], map(str, Encoding))} There are: {', '.join(Encoding)}."
         )
     return known
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Codec:
-    """One way to write documents down."""
-
-    name: str
-    content_type: str
-    subprotocol: str
-    encode: Callable[[Document], bytes]
-    read: Callable[[bytes], object]
-
-    def decode(self, data: bytes | str) -> object:
-        """What an agent sent; anything may be in it."""
-        try:
-            return self.read(data.encode() if isinstance(data, str) else data)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
-            raise ProtocolError(_explain_unreadable(data, self.name, error)) from None
-
-
-def _explain_unreadable(data: bytes | str, name: str, error: Exception) -> str:
-    if not data:
-        return f"The agent sent nothing. {EXAMPLE}"
-    text = data if isinstance(data, str) else data.decode(errors="replace")
-    if name == "JSON" and ("NaN" in text or "Infinity" in text):
-        return "The agent sent NaN or Infinity, which JSON does not have; send a finite number, or leave it out."
-    shown = shorten(text, limit=SHOWN) if name == "JSON" else f"{len(data)} bytes"
-    return f"The agent sent {shown}, which is no {name} ({error}). {EXAMPLE}"
-
-
-JSON = Codec(
-    name="JSON",
-    content_type="application/json",
-    subprotocol="nav.json.v1",
-    encode=msgspec.json.encode,  # bytes become base64
-    read=msgspec.json.decode,
-)
-MSGPACK = Codec(
-    name="msgpack",
-    content_type="application/msgpack",
-    subprotocol="nav.msgpack.v1",
-    encode=msgspec.msgpack.encode,
-    read=msgspec.msgpack.decode,
-)
-CODECS = (MSGPACK, JSON)
-
-
-def get_codec_of_content(header: str) -> Codec:
-    """The codec of an HTTP body; JSON unless it says otherwise."""
-    kind = header.partition(";")[0].strip().lower()
-    return MSGPACK if kind in ("application/msgpack", "application/x-msgpack") else JSON
-
-
-def get_codec_of_subprotocol(name: str | None) -> Codec:
-    return MSGPACK if name == MSGPACK.subprotocol else JSON
-
-
-def decode_frame(frame: bytes | str, codec: Codec) -> object:
-    """A WebSocket message: what comes as text is JSON, whatever was agreed on for the rest."""
-    return JSON.decode(frame) if isinstance(frame, str) else codec.decode(frame)

@@ -14,8 +14,8 @@ from nav_eval.agents.adapter_client import (
     encode_jpeg_text,
 )
 from nav_eval.agents.client import ClientSettings, retry
+from nav_eval.agents.document_codecs import Document
 from nav_eval.agents.failures import AgentCrash, ConnectionLost, ProtocolError
-from nav_eval.agents.json_messages import Document
 from nav_eval.agents.messages import Action, AgentDescription, EpisodeEnd, Observation, TaskInterface, shorten
 from nav_eval.agents.rest_client import NOT_THERE, HttpConnection, HttpReply
 from nav_eval.agents.sentences import parse_sentence

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from nav_eval.agents.client import AgentClient, AgentHealth, ClientSettings, EpisodeSession, Watchdog, retry
+from nav_eval.agents.document_codecs import JSON, MSGPACK, Codec, Document, get_codec_of_content
 from nav_eval.agents.failures import (
     AgentCrash,
     AgentFailure,
@@ -24,11 +25,7 @@ from nav_eval.agents.failures import (
     ProtocolError,
 )
 from nav_eval.agents.json_messages import (
-    JSON,
-    MSGPACK,
-    Codec,
     DescriptionDocument,
-    Document,
     check_session,
     decode_actions,
     decode_description,
@@ -36,7 +33,6 @@ from nav_eval.agents.json_messages import (
     encode_observation,
     encode_outcome,
     encode_task,
-    get_codec_of_content,
 )
 from nav_eval.agents.messages import Action, AgentDescription, EpisodeEnd, Observation, TaskInterface, shorten
 from nav_eval.dataset.episode import PublicEpisode

@@ -22,6 +22,7 @@ from websockets.sync.server import Server, ServerConnection, serve
 from websockets.typing import Subprotocol
 
 from nav_eval.agents.client import AgentClient, AgentHealth, ClientSettings, EpisodeSession, Watchdog
+from nav_eval.agents.document_codecs import CODECS, JSON, Document, decode_frame, get_codec_of_subprotocol
 from nav_eval.agents.failures import (
     AgentCrash,
     AgentFailure,
@@ -33,17 +34,12 @@ from nav_eval.agents.failures import (
     ProtocolError,
 )
 from nav_eval.agents.json_messages import (
-    CODECS,
-    JSON,
-    Document,
     check_session,
     decode_actions,
-    decode_frame,
     encode_episode,
     encode_observation,
     encode_outcome,
     encode_task,
-    get_codec_of_subprotocol,
 )
 from nav_eval.agents.messages import Action, AgentDescription, EpisodeEnd, Observation, TaskInterface, shorten
 from nav_eval.agents.websocket_connection import INBOX, AgentConnection, Heartbeat

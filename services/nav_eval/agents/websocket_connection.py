@@ -15,8 +15,9 @@ from contextlib import suppress
 from websockets.exceptions import ConnectionClosed, ConnectionClosedError
 from websockets.sync.server import ServerConnection
 
+from nav_eval.agents.document_codecs import Codec, Document, decode_frame
 from nav_eval.agents.failures import AgentFailure, ConnectionLost, ProtocolError
-from nav_eval.agents.json_messages import Codec, Document, decode_frame, show_document
+from nav_eval.agents.json_messages import show_document
 from nav_eval.agents.messages import shorten
 from nav_eval.agents.websocket_handshake import Introduction
 

@@ -5,8 +5,9 @@ from typing import Literal
 import msgspec
 
 from nav_eval.agents.client import ClientSettings
+from nav_eval.agents.document_codecs import Document
 from nav_eval.agents.failures import AgentFailure, ProtocolError
-from nav_eval.agents.json_messages import DescriptionDocument, Document, decode_description
+from nav_eval.agents.json_messages import DescriptionDocument, decode_description
 from nav_eval.agents.messages import AgentDescription, check_versions
 
 PROTOCOL_VERSION = "1.0"

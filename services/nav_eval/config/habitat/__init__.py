@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nav_eval.config.file_kinds import KINDS
-from nav_eval.config.habitat import mapping
+from nav_eval.config.habitat import mapping, sensors
 from nav_eval.config.habitat.cautions import list_cautions, list_losses, list_missing_files, note_facts
 from nav_eval.config.habitat.hydra import HydraComposer
 from nav_eval.config.habitat.mapping import Tree
@@ -107,7 +107,7 @@ def _build_benchmark(leaves: HabitatLeaves, *, name: str) -> Tree:
         "task": {
             "type": task,
             "actions": actions,
-            "sensors": mapping.map_cameras(leaves, agent=agent) | mapping.map_task_sensors(leaves),
+            "sensors": sensors.map_cameras(leaves, agent=agent) | sensors.map_task_sensors(leaves),
             "metrics": mapping.map_metrics(leaves, task=task, success_distance=rules["success_distance"]),
         },
         "scenario_config": {"robots": [mapping.map_robot(leaves, agent=agent, continuous=continuous)]},

@@ -3,20 +3,14 @@
 Every function takes what it understands from the leaves and leaves the rest, which is then reported.
 """
 
-import math
 from typing import Any
 
 from nav_eval.config.habitat import hydra
 from nav_eval.config.habitat.values import (
     EXACT_MOTION,
-    NO_CAMERA,
     NO_METRIC,
-    NO_NOISE,
-    NO_PANORAMA,
     NO_REVERSE,
-    NO_SENSOR,
     ONE_DISTANCE,
-    ONLY_CATEGORIES,
     TRAINING_ONLY,
     HabitatLeaves,
 )
@@ -29,7 +23,7 @@ SIMULATOR: KeyPath = ("habitat", "simulator")
 
 _TASK_TYPES = {"VLN-v0": "vln", "ObjectNav-v1": "objectnav", "ObjectNav-v2": "objectnav"}
 _TASK_TYPES |= {"InstanceImageNav-v1": "imagenav", "InstanceImageNav-v2": "imagenav", "ImageNav-v1": "imagenav"}
-_IMAGE_GOALS = ("imagegoal_sensor", "instance_imagegoal_sensor", "image_goal_sensor")
+IMAGE_GOALS = ("imagegoal_sensor", "instance_imagegoal_sensor", "image_goal_sensor")
 
 _FORMATS = {
     "R2RVLN-v1": "r2r",
@@ -68,7 +62,7 @@ def find_task_type(leaves: HabitatLeaves) -> str:
         raise ConfigError(f"Habitat's task {kind!r} has no counterpart here; known: {', '.join(_TASK_TYPES)}, Nav-v0.")
     if kind in _TASK_TYPES:
         return _TASK_TYPES[kind]
-    if any(leaves.has(*TASK, "lab_sensors", name) for name in _IMAGE_GOALS):
+    if any(leaves.has(*TASK, "lab_sensors", name) for name in IMAGE_GOALS):
         return "imagenav"
     by_format = {"r2r": "vln", "rxr": "vln", "objectnav": "objectnav", "imagenav": "imagenav"}
     return by_format.get(_FORMATS.get(leaves.text("habitat", "dataset", "type") or "", ""), "pointnav")
@@ -106,7 +100,7 @@ def map_actions(leaves: HabitatLeaves) -> list[Tree]:
 
 def _map_action_params(leaves: HabitatLeaves, name: str, place: KeyPath) -> Tree:
     if name == "move_forward":
-        return {"step_size": _fill_default(leaves.number(*SIMULATOR, "forward_step_size"), hydra.FORWARD_STEP_SIZE)}
+        return {"step_size": fill_default(leaves.number(*SIMULATOR, "forward_step_size"), hydra.FORWARD_STEP_SIZE)}
     if name in ("turn_left", "turn_right"):
         return {"turn_angle": _map_angle(leaves, place, "turn_angle", hydra.TURN_ANGLE)}
     if name in ("look_up", "look_down"):
@@ -119,7 +113,7 @@ def _map_action_params(leaves: HabitatLeaves, name: str, place: KeyPath) -> Tree
 def _map_angle(leaves: HabitatLeaves, place: KeyPath, key: str, default: float) -> float:
     """An action's own angle, or the one that the simulator has for all."""
     own, shared = leaves.number(*place, key), leaves.number(*SIMULATOR, key)
-    return _fill_default(own, _fill_default(shared, default))
+    return fill_default(own, fill_default(shared, default))
 
 
 def _map_velocity_params(leaves: HabitatLeaves, place: KeyPath) -> Tree:
@@ -130,7 +124,7 @@ def _map_velocity_params(leaves: HabitatLeaves, place: KeyPath) -> Tree:
     return {
         "max_linear_speed": float(linear[1]),
         "max_angular_speed": float(max(abs(speed) for speed in angular)),
-        "time_step": _fill_default(leaves.number(*place, "time_step"), hydra.TIME_STEP),
+        "time_step": fill_default(leaves.number(*place, "time_step"), hydra.TIME_STEP),
     }
 
 
@@ -171,7 +165,7 @@ def map_evaluation(leaves: HabitatLeaves) -> Tree:
     success = leaves.number(*TASK, "measurements", "success", "success_distance")
     section: Tree = {
         "max_steps": leaves.whole(*environment, "max_episode_steps") or hydra.MAX_EPISODE_STEPS,
-        "success_distance": _fill_default(success, hydra.SUCCESS_DISTANCE),
+        "success_distance": fill_default(success, hydra.SUCCESS_DISTANCE),
     }
     seconds = leaves.number(*environment, "max_episode_seconds")
     if seconds is not None and seconds < hydra.UNLIMITED_SECONDS:
@@ -275,8 +269,8 @@ def map_robot(leaves: HabitatLeaves, *, agent: str, continuous: bool) -> Tree:
     place = (*SIMULATOR, "agents", agent)
     section: Tree = {
         "name": agent,
-        "height": _fill_default(leaves.number(*place, "height"), hydra.AGENT_HEIGHT),
-        "radius": _fill_default(leaves.number(*place, "radius"), hydra.AGENT_RADIUS),
+        "height": fill_default(leaves.number(*place, "height"), hydra.AGENT_HEIGHT),
+        "radius": fill_default(leaves.number(*place, "radius"), hydra.AGENT_RADIUS),
     }
     for key in ("max_climb", "max_slope"):
         value = leaves.number(*place, key)
@@ -295,119 +289,5 @@ def map_output(leaves: HabitatLeaves) -> Tree:
     return {"save_video": True} if options and "disk" in options else {}
 
 
-def _fill_default(value: float | None, default: float) -> float:
+def fill_default(value: float | None, default: float) -> float:
     return default if value is None else value
-
-
-_CAMERA_TYPES = {"rgb": "HabitatSimRGBSensor", "depth": "HabitatSimDepthSensor", "semantic": "HabitatSimSemanticSensor"}
-_PRIVILEGED = ("oracle", "shortest_path", "global_progress", "progress")
-#: Habitat's noise, ours, and where and what its strength is.
-_NOISES = {
-    "GaussianNoiseModel": ("gaussian", "intensity_constant", 0.2),
-    "RedwoodDepthNoiseModel": ("redwood", "noise_multiplier", 1.0),
-}
-_AS_THEY_ARE = {"instruction": "instruction", "rxr_instruction": "instruction", "compass": "compass"}
-_AS_THEY_ARE |= {name.removesuffix("_sensor"): "imagegoal" for name in _IMAGE_GOALS}
-
-
-def map_cameras(leaves: HabitatLeaves, *, agent: str) -> dict[str, Tree]:
-    """The cameras of an agent, each with all that Habitat's defaults add."""
-    place = (*SIMULATOR, "agents", agent, "sim_sensors")
-    found: dict[str, Tree] = {}
-    for name in leaves.below(*place):
-        kind = next((kind for kind in _CAMERA_TYPES if f"{kind}_sensor" in name), None)
-        if kind is None:
-            leaves.refuse((*place, name), NO_CAMERA)
-            continue
-        ours = name.removesuffix("_sensor")
-        leaves.take(*place, name)
-        found[ours] = _map_camera(leaves, (*place, name), kind)
-        if ours.split("_", maxsplit=1)[0] != kind:
-            found[ours]["kind"] = kind
-    return found
-
-
-def _map_camera(leaves: HabitatLeaves, place: KeyPath, kind: str) -> Tree:
-    if leaves.take(*place, "type") not in (None, _CAMERA_TYPES[kind]):
-        leaves.refuse((*place, "type"), "another kind of camera")
-    if leaves.take(*place, "sensor_subtype") not in (None, "PINHOLE"):
-        leaves.refuse((*place, "sensor_subtype"), NO_PANORAMA)
-    settings: Tree = {
-        "width": leaves.whole(*place, "width") or hydra.CAMERA_WIDTH,
-        "height": leaves.whole(*place, "height") or hydra.CAMERA_HEIGHT,
-        "hfov": _fill_default(leaves.number(*place, "hfov"), hydra.CAMERA_HFOV),
-        "position": leaves.numbers(*place, "position", count=3) or hydra.CAMERA_POSITION,
-    }
-    orientation = leaves.numbers(*place, "orientation", count=3) or [0, 0, 0]
-    for key, radians in zip(("pitch", "yaw", "roll"), orientation, strict=True):
-        if radians:
-            settings[key] = round(math.degrees(radians), 9)
-    if kind == "depth":
-        settings |= _map_depth(leaves, place)
-    if noise := _map_noise(leaves, place):
-        settings["noise"] = noise
-    return settings
-
-
-def _map_depth(leaves: HabitatLeaves, place: KeyPath) -> Tree:
-    """The range of a depth camera, which Habitat scales to [0, 1] unless told otherwise."""
-    normalize = leaves.flag(*place, "normalize_depth")
-    return {
-        "min_depth": _fill_default(leaves.number(*place, "min_depth"), hydra.MIN_DEPTH),
-        "max_depth": _fill_default(leaves.number(*place, "max_depth"), hydra.MAX_DEPTH),
-        "normalize": hydra.NORMALIZE_DEPTH if normalize is None else normalize,
-    }
-
-
-def _map_noise(leaves: HabitatLeaves, place: KeyPath) -> Tree | None:
-    model = leaves.text(*place, "noise_model")
-    if model in (None, "None"):
-        return None
-    if model not in _NOISES:
-        leaves.refuse((*place, "noise_model"), NO_NOISE)
-        return None
-    ours, key, default = _NOISES[model]
-    return {"model": ours, "intensity": _fill_default(leaves.number(*place, "noise_model_kwargs", key), default)}
-
-
-def map_task_sensors(leaves: HabitatLeaves) -> dict[str, Tree]:
-    """What the task tells the agent besides pictures."""
-    found: dict[str, Tree] = {}
-    for name in leaves.below(*TASK, "lab_sensors"):
-        place = (*TASK, "lab_sensors", name)
-        entry = _map_task_sensor(leaves, name, place)
-        if entry is None:
-            privileged = any(word in name for word in _PRIVILEGED)
-            leaves.refuse(place, "privileged: agents never get it" if privileged else NO_SENSOR)
-            continue
-        leaves.take(*place)
-        leaves.take(*place, "type")
-        found |= entry
-    return found
-
-
-def _map_task_sensor(leaves: HabitatLeaves, name: str, place: KeyPath) -> dict[str, Tree] | None:
-    kind = name.removesuffix("_sensor")
-    if kind in _AS_THEY_ARE:
-        return {_AS_THEY_ARE[kind]: {}}
-    if kind == "gps":
-        return {"gps": {"dimensionality": leaves.whole(*place, "dimensionality") or 2}}
-    if kind in ("pointgoal", "pointgoal_with_gps_compass"):
-        return {"pointgoal": _map_point_goal(leaves, place, updates=kind != "pointgoal")}
-    if kind == "objectgoal":
-        return {"objectgoal": _map_object_goal(leaves, place)}
-    return None
-
-
-def _map_point_goal(leaves: HabitatLeaves, place: KeyPath, *, updates: bool) -> Tree:
-    return {
-        "goal_format": (leaves.text(*place, "goal_format") or "POLAR").lower(),
-        "dimensionality": leaves.whole(*place, "dimensionality") or 2,
-        "updates": updates,
-    }
-
-
-def _map_object_goal(leaves: HabitatLeaves, place: KeyPath) -> Tree:
-    if leaves.take(*place, "goal_spec") not in (None, "TASK_CATEGORY_ID"):
-        leaves.refuse((*place, "goal_spec"), ONLY_CATEGORIES)
-    return {"goal_spec": "category_id"}
