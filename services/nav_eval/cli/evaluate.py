@@ -89,10 +89,17 @@ class ProgressBar:
     def callbacks(self) -> Any:  # noqa: ANN401 - imported only when a run starts
         from nav_eval.evaluation.runner import RunCallbacks
 
-        return RunCallbacks(on_start=self.show, on_result=self._result)
+        return RunCallbacks(on_start=self._begin, on_result=self._result)
 
     def show(self, done: int, total: int) -> None:
         self._bar.update(self._task, total=total, completed=done)
+
+    def _begin(self, done: int, total: int) -> None:
+        if done == total:
+            self.say(f"All {total} episodes were finished before; give another --out to play them again.")
+        elif done:
+            self.say(f"Going on: {done} of {total} episodes were finished before.")
+        self.show(done, total)
 
     def say(self, text: str) -> None:
         """A line above the bar."""

@@ -128,3 +128,20 @@ def test_a_baseline_that_walks_is_refused_where_nobody_walks(name: str) -> None:
     benchmark = load_benchmark("demo_localization", environ={})
     with pytest.raises(NavEvalError, match="walks and stops, and here nobody walks"):
         open_agent(f"Baseline:{name}", benchmark, [])
+
+
+def test_what_was_finished_before_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has changed an agent and runs the same command must not take the former results for new ones."""
+    monkeypatch.chdir(TESTS / "data" / "run_0_1_0")
+    monkeypatch.setenv("NAV_EVAL_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "tiny.yaml").write_text(
+        "extends: demo_vln\nname: tiny\ntask: {extends: vln, sensors: []}\n"
+        "dataset: {data_path: val.json.gz, scene_path: ., format: nav_eval, generate: null}\n"
+    )
+    command = ["evaluate", str(tmp_path / "tiny.yaml"), "--agent", "baseline:stop", "--out", str(tmp_path / "run")]
+    first, again = (CliRunner().invoke(app, command) for _ in range(2))
+    assert "finished before" not in first.stderr
+    assert "All 4 episodes were finished before; give another --out to play them again." in again.stderr
+    lines = (tmp_path / "run" / "episodes.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "run" / "episodes.jsonl").write_text("".join(lines[:3]))
+    assert "Going on: 3 of 4 episodes were finished before." in CliRunner().invoke(app, command).stderr
