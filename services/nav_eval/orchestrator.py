@@ -5,6 +5,7 @@ that houses take.
 """
 
 import logging
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +35,8 @@ from nav_eval.simulator.base import SimulatorSetup
 
 log = logging.getLogger(__name__)
 
+PATIENCE = 3.0  #: seconds of waiting for an agent before that is said
+
 
 class EvaluationOrchestrator:
     """Runs benchmarks against agents on this machine."""
@@ -54,7 +57,7 @@ class EvaluationOrchestrator:
     ) -> Report:
         """Play all episodes of a benchmark against the agent at an address; `say` tells what is generated first."""
         check_video_output(benchmark)
-        with self._meet_agent(agent, benchmark) as met:
+        with self._meet_agent(agent, benchmark, say) as met:
             ensure_generated(benchmark, cache=self._cache, say=say)
             episodes = load_episodes(benchmark)
             with record_trajectories(benchmark, out, cache=self._cache, callbacks=callbacks) as recorded:
@@ -63,14 +66,16 @@ class EvaluationOrchestrator:
         return report
 
     @contextmanager
-    def _meet_agent(self, agent: str, benchmark: BenchmarkConfig) -> Iterator[AgentClient | None]:
+    def _meet_agent(self, agent: str, benchmark: BenchmarkConfig, say: Say) -> Iterator[AgentClient | None]:
         """The agent, which has said who it is; None where the players open theirs themselves, and at once."""
         shared = self._count_workers(benchmark) == 1 and not is_baseline(agent)
         if not shared and is_generated(benchmark):
             yield None
             return
         with open_agent(agent, benchmark, ()) as client:
-            client.describe(make_task_interface(benchmark))
+            seconds = client.settings.connect_timeout
+            with _tell_late(say, f"Waiting for the agent, {agent}: for at most {seconds:g} s."):
+                client.describe(make_task_interface(benchmark))
             if shared:
                 yield client
                 return
@@ -122,3 +127,15 @@ class _LocalPlayers(EpisodePlayers):
     def play(self, manager: EpisodeManager, emit: Emit) -> None:
         executor = ConcurrentExecutor(self._setup, self._client, self._client.description, aliases=self._aliases)
         executor.play(lambda: manager.take(wait=True), emit)
+
+
+@contextmanager
+def _tell_late(say: Say, text: str) -> Iterator[None]:
+    """Say something if what is done here takes a while: nobody should wonder at a mistyped address for a minute."""
+    timer = threading.Timer(PATIENCE, say, [text])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import threading
 import time
 
@@ -22,13 +23,21 @@ from nav_eval_sdk.check.vectors import keep_wanted, read_conversation
 from nav_eval_sdk.errors import SdkError
 
 DESCRIPTION_CHECKS = Checks()
+PATIENCE = 3.0  #: seconds of waiting for an agent before that is said
 
 
 @DESCRIPTION_CHECKS.add(
     "the agent becomes ready", fix="Serve before you load weights, on the address that you check.", essential=True
 )
 def check_ready(context: CheckContext) -> str:
-    readiness = context.probe.wait_until_ready(context.start_seconds)
+    text = f"Waiting for the agent to become ready, for at most {context.start_seconds:g} s."
+    timer = threading.Timer(PATIENCE, lambda: print(text, file=sys.stderr))
+    timer.daemon = True
+    timer.start()
+    try:
+        readiness = context.probe.wait_until_ready(context.start_seconds)
+    finally:
+        timer.cancel()
     return f"after {readiness.seconds:.1f} s"
 
 

@@ -174,6 +174,12 @@ def test_nobody_there_is_one_failure_and_not_thirty() -> None:
     assert time.monotonic() - started < 10 * measure_slowdown()
 
 
+def test_who_is_waited_for_is_said() -> None:
+    command = [*SDK, "check", f"grpc://127.0.0.1:{free_port()}", "--start-seconds", "5"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stderr == "Waiting for the agent to become ready, for at most 5 s.\n"
+
+
 def test_a_localization_agent_is_checked_by_its_poses(spawn: Callable, tmp_path: Path) -> None:
     socket = tmp_path / "agent.sock"
     spawn(

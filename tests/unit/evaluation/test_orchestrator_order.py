@@ -22,3 +22,14 @@ def test_the_agent_is_met_before_houses_are_made(agent: str, workers: int, tmp_p
         orchestrator.run_benchmark(benchmark, agent=agent, out=tmp_path / "run", say=said.append)
     assert said == []
     assert not (tmp_path / "houses").exists()
+
+
+def test_who_is_waited_for_is_said(tmp_path: Path) -> None:
+    """A port that nobody listens on looks like an agent that loads its weights."""
+    benchmark = load_benchmark("demo_vln", overrides=["agent_service.connect_timeout=5", "agent_service.type=remote"])
+    said: list[str] = []
+    with pytest.raises(NavEvalError, match="does not answer"):
+        EvaluationOrchestrator(cache=tmp_path / "cache").run_benchmark(
+            benchmark, agent="grpc://127.0.0.1:9", out=tmp_path / "run", say=said.append
+        )
+    assert said == ["Waiting for the agent, grpc://127.0.0.1:9: for at most 5 s."]
