@@ -304,3 +304,17 @@ def test_one_broken_model_does_not_take_the_world_with_it(tmp_path: Path) -> Non
     scene = read(tmp_path, model("box", BOX), "<include><uri>model://broken</uri></include>")
     assert len(scene.triangles) == 12
     assert any("A model is left out" in warning and "well-formed" in warning for warning in scene.report.warnings)
+
+
+def test_blanks_in_an_address_on_fuel(tmp_path: Path) -> None:
+    save_model(tmp_path, "electrical box", model("box", BOX))
+    uri = "https://fuel.gazebosim.org/1.0/openrobotics/models/Electrical%20Box"
+    assert len(read(tmp_path, f"<include><uri>{uri}</uri></include>").triangles) == 12
+
+
+@pytest.mark.parametrize("uri", ["model://%2e%2e", "https://fuel.gazebosim.org/1.0/x/models/%2e%2e%2fsecret"])
+def test_no_address_leads_out_of_the_folders_of_models(tmp_path: Path, uri: str) -> None:
+    save(tmp_path, "secret/model.sdf", f"<sdf version='1.6'>{model('secret', BOX)}</sdf>")
+    save(tmp_path, "models/secret.txt", "")
+    scene = read(tmp_path, model("box", BOX), f"<include><uri>{uri}</uri></include>")
+    assert len(scene.triangles) == 12

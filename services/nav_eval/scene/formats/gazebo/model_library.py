@@ -7,6 +7,7 @@ of a model's own folder is opened for it, because worlds come from strangers as 
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
+from urllib.parse import unquote
 
 from nav_eval.errors import SceneError
 from nav_eval.scene.formats.gazebo.xml_tree import XmlNode, parse_xml
@@ -117,8 +118,8 @@ class ModelLibrary:
 
 
 def get_model_name(uri: str) -> str:
-    """`chair` of `model://chair`, and of an address on Fuel that ends in `models/chair`."""
-    plain = uri.strip().rstrip("/")
+    """`chair` of `model://chair`, and of an address on Fuel that ends in `models/chair`, where blanks are `%20`."""
+    plain = unquote(uri.strip()).rstrip("/")
     if "://" in plain and not plain.startswith(SCHEMES):
         parts = plain.split("/")
         return parts[parts.index("models") + 1] if "models" in parts[:-1] else parts[-1]
