@@ -245,8 +245,8 @@ class PartList:
 
     def _explain_emptiness(self) -> str:
         left_out = " ".join(self._log.report().warnings)[:600]
-        because = f" {left_out}" if left_out else " Nothing was left out; export it again, with its meshes."
-        return f"{self._log.source}: there is not a single triangle in it.{because}"
+        because = left_out or "Nothing was left out."
+        return f"{self._log.source}: there is not a single triangle in it. {because} Export it again, with its meshes."
 
     def _make_arrays(self) -> dict[str, Any]:
         vertices = sum(len(part.positions) for part, _, _ in self._placed)

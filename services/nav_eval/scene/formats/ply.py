@@ -252,9 +252,12 @@ def _pick_tables(ply: PlyFile, log: ReadLog) -> tuple[PlyTable, PlyTable]:
     if strips is not None and not any(name in faces.lists for name in CORNERS):
         faces = cut_strips(strips)
     if not {"x", "y", "z"} <= vertices.columns.keys():
-        raise SceneError(f"{log.source}: the PLY file has no vertices with x, y and z.")
+        raise SceneError(f"{log.source}: the PLY file has no vertices with x, y and z; export it again.")
     if not any(name in faces.lists for name in CORNERS):
-        raise SceneError(f"{log.source}: the PLY file has no faces; a point cloud cannot be used as a scene.")
+        raise SceneError(
+            f"{log.source}: the PLY file has no faces; a point cloud cannot be used as a scene. "
+            "Make a mesh of it first, for example in MeshLab."
+        )
     return vertices, faces
 
 

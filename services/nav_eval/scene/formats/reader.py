@@ -83,7 +83,8 @@ _BLENDER_FORMATS = (
 _CAD_FORMATS = (".brep", ".dwg", ".iges", ".igs", ".prt", ".sldprt", ".step", ".stp")
 _ARCHIVES = (".7z", ".bz2", ".gz", ".rar", ".tar", ".tgz", ".xz", ".zip", ".zst")
 _SPLAT_FORMATS = (".ksplat", ".lcc", ".sog", ".spz")
-_POINT_FORMATS = (".e57", ".las", ".laz", ".pcd", ".pts", ".xyz")
+_TILE_FORMATS = (".b3dm", ".cmpt", ".i3dm")
+_POINT_FORMATS = (".e57", ".las", ".laz", ".pcd", ".pnts", ".pts", ".xyz")
 HINTS = {
     **dict.fromkeys(_BLENDER_FORMATS, "open it in Blender and export it as glTF 2.0 (.glb)"),
     **dict.fromkeys(_CAD_FORMATS, "open it in a CAD program such as FreeCAD and export it as glTF 2.0 (.glb)"),
@@ -94,6 +95,9 @@ HINTS = {
     ),
     **dict.fromkeys((".sdf", ".world"), "`nav-eval scenes convert` makes a .glb file of a Gazebo world"),
     ".ifc": "convert it with IfcOpenShell: `IfcConvert building.ifc building.glb`",
+    **dict.fromkeys(
+        _TILE_FORMATS, "take the .glb that is inside of it, for example with `npx 3d-tiles-tools b3dmToGlb`"
+    ),
     ".zae": "unpack it and read the .dae file inside",
 }
 

@@ -233,7 +233,7 @@ def scan_xml(
         parser.CharacterDataHandler = add_text
     try:
         parser.Parse(content, True)
-    except (expat.ExpatError, ValueError) as error:  # ValueError: an encoding that expat does not know
+    except (expat.ExpatError, LookupError, ValueError) as error:  # the last two: encodings that nobody knows
         raise MalformedXml(f"{source}: is not well-formed XML ({error}); export it again.") from error
 
 

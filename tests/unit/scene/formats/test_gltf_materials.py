@@ -196,6 +196,24 @@ def test_light_baked_into_the_emissive_picture_of_a_black_material(tmp_path: Pat
     assert scene.materials[0].base_color == (1, 1, 1, 1)
 
 
+@pytest.mark.parametrize(
+    ("roughness", "extensions"),
+    [(0.0, {}), (1.0, {"KHR_materials_emissive_strength": {"emissiveStrength": 3.0}})],
+)
+def test_what_is_polished_or_a_lamp_is_no_baked_light(
+    tmp_path: Path, roughness: float, extensions: dict[str, object]
+) -> None:
+    file = GltfFile()
+    texture = file.texture(picture(FOUR_COLORS))
+    scene = with_material(
+        tmp_path, file, pbrMetallicRoughness={"baseColorFactor": [0, 0, 0, 1], "roughnessFactor": roughness},
+        emissiveFactor=[1, 1, 1], emissiveTexture={"index": texture}, extensions=extensions,
+    )  # fmt: skip
+    assert not scene.materials[0].unlit
+    assert scene.materials[0].base_color == (0, 0, 0, 1)
+    assert scene.materials[0].emissive[0] == (3.0 if extensions else 1.0)
+
+
 @pytest.mark.parametrize("content", [b"", b"not a picture", picture(FOUR_COLORS)[:40]])
 def test_a_broken_picture_is_a_warning_and_the_plain_colour(tmp_path: Path, content: bytes) -> None:
     file = GltfFile()

@@ -96,7 +96,7 @@ def _decode_text(text: memoryview, kind: type[T], source: str) -> T:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         if _is_version_1(text):
             raise SceneError(f"{source}: is glTF 1.0, which is not read; export it as glTF 2.0.") from error
-        raise SceneError(f"{source}: is not a usable glTF 2.0 document: {error}.") from error
+        raise SceneError(f"{source}: is not a usable glTF 2.0 document: {error}; export it again.") from error
 
 
 class _Asset(msgspec.Struct):

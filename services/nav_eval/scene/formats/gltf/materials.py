@@ -23,6 +23,7 @@ from nav_eval.scene.model import MATTE, AlphaMode, Material, Shading
 GLASS_COVER = 0.25
 """How much of a fully transmissive surface still covers what is behind it where it is not shaded."""
 BLACK: Vec3 = (0.0, 0.0, 0.0)
+POLISHED = 0.1  #: roughness below which a surface shows what is around it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -199,9 +200,15 @@ def _compute_emission(material: schema.GltfMaterial) -> tuple[float, float, floa
 
 
 def _is_emission_only(material: schema.GltfMaterial) -> bool:
-    """Light baked into the emissive picture of a black material: the picture is the colour."""
-    black = material.pbr_metallic_roughness.base_color_factor[:3] == (0.0, 0.0, 0.0)
-    return black and material.emissive_texture is not None and any(material.emissive_factor)
+    """Light baked into the emissive picture of a black, dull material: the picture is the colour.
+
+    What is polished shows its surroundings as well, and what glows more than a picture can say is a lamp.
+    """
+    plain, strength = material.pbr_metallic_roughness, material.extensions.emissive_strength
+    if plain.roughness_factor < POLISHED or (strength is not None and strength.emissive_strength > 1.0):
+        return False
+    is_black = plain.base_color_factor[:3] == (0.0, 0.0, 0.0)
+    return is_black and material.emissive_texture is not None and any(material.emissive_factor)
 
 
 def _choose_alpha_mode(document: Document, material: schema.GltfMaterial) -> AlphaMode:

@@ -36,7 +36,9 @@ def place_nodes(document: Document) -> dict[int, PlacedNode]:
         index, parent, depth = stack.pop()
         node = document.item(nodes, index, "node")
         if index in placed:
-            raise document.error(f"node {index} is reached twice: the node graph is cyclic or shared, not a tree.")
+            raise document.error(
+                f"node {index} is reached twice: the node graph is cyclic or shared, not a tree; export the file again."
+            )
         check_limit(depth, limit=document.limits.depth, what="levels of nodes", source=document.source)
         placed[index] = _place_node(node, index, parent)
         stack += [(child, placed[index], depth + 1) for child in reversed(node.children)]
