@@ -1,6 +1,10 @@
 """The task that the agents of these tests are asked to do, and an episode played against one."""
 
 import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +28,18 @@ ACTIONS = {
     "turn_right": ActionSpec(),
 }
 TASK = TaskInterface(name="vln", sensors=SENSORS, actions=ACTIONS, max_steps=50)
+
+
+@contextmanager
+def serve_http(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """The address at which `handler` answers."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def an_episode(number: int = 0) -> PublicEpisode:

@@ -5,13 +5,13 @@ import queue
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import AbstractContextManager, contextmanager, suppress
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import grpc
 import pytest
-from agent_support import TASK, an_episode, free_port, observations
+from agent_support import TASK, an_episode, free_port, observations, serve_http
 from websockets.sync.client import connect as dial
 
 from nav_eval.agents.addresses import connect
@@ -127,8 +127,7 @@ def test_calls_that_broke_are_ended() -> None:
         assert agent.heard.get(timeout=60) == (pb.END_STATUS_FAILED, str(failure))
 
 
-@contextmanager
-def serve_http(mistake: str, heard: "queue.Queue[Any]") -> Iterator[str]:
+def serve_mistake(mistake: str, heard: "queue.Queue[Any]") -> AbstractContextManager[str]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -155,19 +154,13 @@ def serve_http(mistake: str, heard: "queue.Queue[Any]") -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
+    return serve_http(Handler)
 
 
 @pytest.mark.parametrize("mistake", ["breaks in Reset", "hangs up"])
 def test_a_server_that_broke_is_told(mistake: str) -> None:
     heard: queue.Queue[Any] = queue.Queue()
-    with serve_http(mistake, heard) as address, connect(address, SETTINGS) as client:
+    with serve_mistake(mistake, heard) as address, connect(address, SETTINGS) as client:
         failure = play_to_the_fault(client)
         assert failure.cause is Cause.AGENT_CRASH
         assert heard.get(timeout=60) == ("error", str(failure))

@@ -2,14 +2,14 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import grpc
 import pytest
-from agent_support import TASK, an_episode, free_port, observations
+from agent_support import TASK, an_episode, free_port, observations, serve_http
 from websockets.sync.client import connect as dial
 
 from nav_eval.agents.addresses import connect
@@ -29,8 +29,7 @@ SETTINGS = ClientSettings(
 )
 
 
-@contextmanager
-def serve(answer: Callable[[str], bytes], heard: list[dict[str, Any]] | None = None) -> Iterator[str]:
+def serve(answer: Callable[[str], bytes], heard: list[dict[str, Any]] | None = None) -> AbstractContextManager[str]:
     """An HTTP server whose body is what `answer` says for a path; what it is sent is kept in `heard`."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -51,13 +50,7 @@ def serve(answer: Callable[[str], bytes], heard: list[dict[str, Any]] | None = N
         def log_message(self, *_: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
+    return serve_http(Handler)
 
 
 def fail(description: dict[str, Any], act: bytes = b'{"action": "stop"}') -> AgentFailure:
