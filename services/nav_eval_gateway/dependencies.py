@@ -7,7 +7,7 @@ scope of that name; whether they may do it to *this* thing is decided in `permis
 import logging
 import os
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 from fastapi import Depends, Request
@@ -17,7 +17,7 @@ from starlette.concurrency import run_in_threadpool
 from nav_eval_gateway.board_cache import BoardCache, ComputePool
 from nav_eval_gateway.kept_files import KeptFiles
 from nav_eval_gateway.name_resolver import NameResolver
-from nav_eval_gateway.openid import OpenIdProvider
+from nav_eval_gateway.openid_settings import OpenIdSettings
 from nav_eval_gateway.permissions import ANYBODY, Caller, SignedIn
 from nav_eval_gateway.rate_limit import CallerLimits, ConcurrencyLimit, RateLimits
 from nav_eval_gateway.server_sent_events import EventBroadcaster
@@ -28,6 +28,9 @@ from nav_eval_store.database import Clock, Database
 from nav_eval_store.errors import BadCredentials
 from nav_eval_store.people import accounts
 from nav_eval_store.people.accounts import Scope
+
+if TYPE_CHECKING:
+    from nav_eval_gateway.openid import OpenIdProvider
 
 log = logging.getLogger("nav_eval_gateway.dependencies")
 
@@ -49,7 +52,7 @@ class Services:
     mails: ConcurrencyLimit  #: held while a mail is sent
     limits: CallerLimits  #: what an address, an account or a team may have
     names: NameResolver  #: looks up hosts of webhooks
-    openid: OpenIdProvider | None = None  #: another way to log in
+    openid: "OpenIdProvider | None" = None  #: another way to log in
     uploading: set[UUID] = field(default_factory=set)  #: uploads that a request is writing just now
     boards: BoardCache  #: rendered leaderboards
     computing: ComputePool  #: statistics that take a moment
@@ -70,7 +73,7 @@ class Services:
             mails=ConcurrencyLimit(inside=2, waiting=4),
             limits=CallerLimits(RateLimits.of(settings)),
             names=NameResolver(allow_private=settings.allow_private_webhooks),
-            openid=None if settings.openid is None else OpenIdProvider(settings.openid),
+            openid=None if settings.openid is None else _open_provider(settings.openid),
             boards=BoardCache(database),
             computing=ComputePool(),
         )
@@ -82,6 +85,13 @@ class Services:
         self.publisher.close()
         self.database.dispose()
         self.files.close()
+
+
+def _open_provider(settings: OpenIdSettings) -> "OpenIdProvider":
+    """Its libraries take long to load, and most installations have no provider."""
+    from nav_eval_gateway.openid import OpenIdProvider
+
+    return OpenIdProvider(settings)
 
 
 BEARER = HTTPBearer(

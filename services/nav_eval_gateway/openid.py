@@ -5,13 +5,10 @@ A login that begins leaves three secrets in the browser, signed by us: `state` s
 signed by a key that the provider publishes, and names us, the provider, the nonce and a time that is not over.
 """
 
-import re
-import secrets
-import unicodedata
 from collections.abc import Callable, Mapping
 from threading import Lock
 from time import time
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlencode
 
 import requests
@@ -23,6 +20,7 @@ from joserfc.errors import InvalidKeyIdError, JoseError
 from joserfc.jwk import KeySet
 
 from nav_eval_gateway.errors import Unavailable
+from nav_eval_gateway.openid_attempt import LoginAttempt
 from nav_eval_gateway.openid_settings import OpenIdSettings, is_safe
 from nav_eval_gateway.rate_limit import ConcurrencyLimit
 from nav_eval_store.errors import BadCredentials, NotAllowed
@@ -31,8 +29,6 @@ from nav_eval_store.people.mailboxes import EMAIL
 
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 """Signatures with a key that only the provider has: never `none`, never one that our own secret could make."""
-LOGIN_SECONDS = 600
-"""From the button to the answer."""
 METADATA_SECONDS = 3600
 """How long we remember what a provider says of itself."""
 AWAY_SECONDS = 5
@@ -41,23 +37,6 @@ LEEWAY = 60
 """Seconds that clocks may differ."""
 SECONDS = 10.0
 """For each question to the provider."""
-
-
-class LoginAttempt(NamedTuple):
-    """A login that has begun; the browser keeps it, signed by us."""
-
-    state: str
-    nonce: str
-    verifier: str
-    next_path: str
-    until: float
-    session_id: str | None = None
-    """Of whoever links the login to their account; None logs in."""
-
-    @classmethod
-    def begin(cls, next_path: str, *, session_id: str | None = None) -> "LoginAttempt":
-        state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
-        return cls(state, nonce, verifier, next_path, time() + LOGIN_SECONDS, session_id)
 
 
 class OpenIdProvider:
@@ -208,11 +187,4 @@ def _make_refusal() -> Unavailable:
     return Unavailable("The login provider is not answering properly; try again in a moment.")
 
 
-def suggest_name(title: str) -> str:
-    """A user's name out of what a provider calls them: `Ada@lab.example` is `ada`."""
-    plain = unicodedata.normalize("NFKD", title.partition("@")[0]).lower()
-    ascii_only = "".join(letter for letter in plain if not unicodedata.combining(letter))
-    return re.sub(r"[^a-z0-9._-]+", "-", ascii_only).lstrip("._-").rstrip("-")[:39]
-
-
-__all__ = ["ALGORITHMS", "LOGIN_SECONDS", "LoginAttempt", "OpenIdProvider", "suggest_name"]
+__all__ = ["ALGORITHMS", "OpenIdProvider"]

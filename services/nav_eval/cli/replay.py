@@ -87,7 +87,8 @@ def _print_episodes(builder: "ReplayBuilder", run: Path) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from nav_eval.evaluation.terminal_report import choose_headline_metrics, format_number
+    from nav_eval.evaluation.report import format_number
+    from nav_eval.evaluation.terminal_report import choose_headline_metrics
 
     results = list(builder.results.values())
     metrics = choose_headline_metrics(

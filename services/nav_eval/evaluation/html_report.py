@@ -12,10 +12,9 @@ import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from nav_eval import plots
-from nav_eval.evaluation.report import GROUP_TITLES, Report, get_path_length, write_atomically
+from nav_eval.evaluation.report import GROUP_TITLES, Report, format_number, get_path_length, write_atomically
 from nav_eval.evaluation.terminal_report import (
     choose_headline_metrics,
-    format_number,
     get_arrow,
     list_failure_details,
     list_notes,

@@ -6,6 +6,7 @@ how intervals were drawn) stands beside them. It is strict JSON: a number that d
 Groupings divide the episodes of a run, so that a mean can say where it comes from.
 """
 
+import math
 import os
 import re
 import tempfile
@@ -101,6 +102,14 @@ def write_atomically(path: Path, data: bytes) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def format_number(value: float | None, *, like: float | None = None) -> str:
+    """Three decimals for shares, fewer for larger numbers; `like` sets the scale of a column."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    scale = abs(value if like is None else like)
+    return f"{value:.3f}" if scale <= 1.0 else f"{value:.2f}" if scale < 1000.0 else f"{value:.0f}"
 
 
 class _Episodes(msgspec.Struct, frozen=True):

@@ -3,7 +3,6 @@
 Ids and names come from files, so they are shown as plain text: no markup, no control characters.
 """
 
-import math
 from collections.abc import Iterable, Mapping
 
 from rich.console import Console, Group, RenderableType
@@ -11,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from nav_eval.evaluation.report import Report
+from nav_eval.evaluation.report import Report, format_number
 from nav_eval.metrics.comparison import Comparison, McNemar
 from nav_eval.metrics.statistics import Statistics
 from nav_eval.plain_text import clean_text
@@ -21,14 +20,6 @@ from nav_eval.records.scoring import is_higher_better
 BAR_WIDTH = 17
 HEADLINES = ("score", "success", "sr", "spl", "isr", "tar", "ndtw", "navigation_error", "ne")
 """Metrics that a narrow table shows first, where a run has them."""
-
-
-def format_number(value: float | None, *, like: float | None = None) -> str:
-    """Three decimals for shares, fewer for larger numbers; `like` sets the scale of a column."""
-    if value is None or not math.isfinite(value):
-        return "–"
-    scale = abs(value if like is None else like)
-    return f"{value:.3f}" if scale <= 1.0 else f"{value:.2f}" if scale < 1000.0 else f"{value:.0f}"
 
 
 def get_arrow(metric: str, directions: Mapping[str, bool] | None = None) -> str:

@@ -9,13 +9,13 @@ import re
 from collections.abc import Callable
 from datetime import timedelta
 from time import time
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 from fastapi import APIRouter
 from starlette.responses import RedirectResponse, Response
 
-from nav_eval_gateway.openid import LOGIN_SECONDS, LoginAttempt, OpenIdProvider, suggest_name
+from nav_eval_gateway.openid_attempt import LOGIN_SECONDS, LoginAttempt, suggest_name
 from nav_eval_gateway.pages.context import Form, Visit, Visiting, require_confirmation
 from nav_eval_gateway.pages.people import begin_session
 from nav_eval_gateway.pages.redirects import clean_path
@@ -26,6 +26,9 @@ from nav_eval_store.models import User
 from nav_eval_store.people import accounts, addresses, identities
 from nav_eval_store.people.accounts import Scope
 from nav_eval_store.people.identities import ProvedPerson
+
+if TYPE_CHECKING:
+    from nav_eval_gateway.openid import OpenIdProvider
 
 router = APIRouter(include_in_schema=False)
 LIFETIME = timedelta(seconds=LOGIN_SECONDS)
@@ -41,7 +44,7 @@ class Newcomer(NamedTuple):
     until: float
 
 
-def get_provider(visit: Visit) -> OpenIdProvider:
+def get_provider(visit: Visit) -> "OpenIdProvider":
     if visit.services.openid is None:
         raise NotFound("There is no login by a provider here.")
     return visit.services.openid

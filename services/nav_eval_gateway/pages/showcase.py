@@ -13,7 +13,6 @@ from sqlalchemy import select
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from nav_eval.replay.clip import make_clip
 from nav_eval_gateway import permissions
 from nav_eval_gateway.board_cache import BoardVersion
 from nav_eval_gateway.pages.context import Visit, Visiting, make_anonymous_visit
@@ -136,6 +135,8 @@ def show_clip(submission_id: UUID, episode: Episode, visit: Visiting, *, still: 
     film = films.film(visit, blob_keys.make_film_key(submission_id, episode))
     if film is None or not film.views or not film.views[0].frames:
         raise NotFound("This replay has no pictures.")
+    from nav_eval.replay.clip import make_clip  # Pillow is loaded when the first one is asked for
+
     body = films.clip(film, still=still, make=make_clip)
     return Response(body, media_type="image/webp", headers={"Cache-Control": "private, max-age=3600"})
 

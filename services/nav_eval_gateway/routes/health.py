@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 from uuid import uuid4
 
-import redis
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Header, Request, Response
 from fastapi.responses import JSONResponse
@@ -217,6 +216,8 @@ def _check_broker(broker: Broker) -> str:
 
 
 def _ping_redis(url: str) -> str:
+    import redis
+
     address = url.replace("redis+socket://", "unix://", 1)
     with redis.Redis.from_url(address, socket_timeout=PATIENCE, socket_connect_timeout=PATIENCE) as client:
         client.ping()

@@ -16,7 +16,7 @@ from PIL import Image
 
 from nav_eval.replay import fonts
 from nav_eval.replay.model import CameraView, encode_replay
-from nav_eval_gateway.pages import cards
+from nav_eval_gateway.pages import card_picture
 from nav_eval_gateway.security_headers import PAGE_POLICY
 from nav_eval_store import blob_keys
 from nav_eval_store.competitions import moderation
@@ -96,10 +96,10 @@ def test_the_front_door_shows_the_best_at_work(world: World) -> None:
 def test_the_picture_for_other_sites_says_who_leads(world: World) -> None:
     answer = world.get("/competitions/cup/card.png")
     with Image.open(io.BytesIO(answer.content)) as picture:
-        assert (picture.format, picture.size) == ("PNG", cards.SIZE)
-    leader = cards.Leader(1, "Ants & <b>Co</b> {x}", "0.500")
-    card = cards.Card(title="The Cup", name="cup", phase="Development", leaders=(leader,))
-    assert answer.content == cards.draw_card(card)
+        assert (picture.format, picture.size) == ("PNG", card_picture.SIZE)
+    leader = card_picture.Leader(1, "Ants & <b>Co</b> {x}", "0.500")
+    card = card_picture.Card(title="The Cup", name="cup", phase="Development", leaders=(leader,))
+    assert answer.content == card_picture.draw_card(card)
     assert world.get("/competitions/cup/dev/card.png").content == answer.content
     again = world.get("/competitions/cup/card.png", **{"If-None-Match": answer.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
@@ -107,8 +107,8 @@ def test_the_picture_for_other_sites_says_who_leads(world: World) -> None:
 
 
 def test_the_picture_of_a_hidden_board_says_nobody(world: World) -> None:
-    nobody = cards.Card(title="The Cup", name="cup", phase="test", leaders=())
-    assert world.get("/competitions/cup/test/card.png").content == cards.draw_card(nobody)
+    nobody = card_picture.Card(title="The Cup", name="cup", phase="test", leaders=())
+    assert world.get("/competitions/cup/test/card.png").content == card_picture.draw_card(nobody)
 
 
 @pytest.mark.parametrize("title", ["\u202e\u0000evil\n\n", "x" * 5000, "视觉" * 90, "\U0001f9ed", "", "word " * 90])
@@ -118,8 +118,8 @@ def test_any_title_makes_a_picture(title: str, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(fonts, "FONTS", known)
         fonts.list_fonts.cache_clear()
         fonts.find_font.cache_clear()
-        card = cards.Card(title=title, name="cup", phase=title, leaders=(cards.Leader(1, title, "0.1"),))
-        drawn.append(cards.draw_card(card))
+        card = card_picture.Card(title=title, name="cup", phase=title, leaders=(card_picture.Leader(1, title, "0.1"),))
+        drawn.append(card_picture.draw_card(card))
     monkeypatch.undo()
     fonts.list_fonts.cache_clear()
     fonts.find_font.cache_clear()
