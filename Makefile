@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SYSTEM_PACKAGES := python3-venv libegl1 libgl1-mesa-dri
-TEST_PACKAGES := postgresql chromium=chromium node=nodejs npm=npm g++=g++ redis-server=redis-server \
+TEST_PACKAGES := postgresql chromium-headless-shell=chromium-headless-shell node=nodejs npm=npm g++=g++ redis-server=redis-server \
     promtool=prometheus kubectl=kubernetes-client docker-registry=docker-registry
 ENGINE_PACKAGES := dockerd=docker.io docker=docker.io debootstrap=debootstrap zstd=zstd iptables=iptables docker-compose=docker-compose
 READY := $(VENV)/.ready

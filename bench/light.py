@@ -167,10 +167,14 @@ def _serve(folder: Path) -> Iterator[str]:
     server.shutdown()
 
 
+def _find_chromium() -> str | None:
+    return shutil.which("chromium-headless-shell") or shutil.which("chromium")
+
+
 @contextmanager
 def _open_viewer(address: str) -> Iterator[Page]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=list(BROWSER_OPTIONS))
+        browser = playwright.chromium.launch(executable_path=_find_chromium(), args=list(BROWSER_OPTIONS))
         page = browser.new_page()
         page.goto(f"{address}/viewer.html")
         page.wait_for_function("window.ready", timeout=120_000)

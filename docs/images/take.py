@@ -21,7 +21,7 @@ STEP = 120  #: of the replay
 
 def main(site: str) -> None:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium-headless-shell", args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1280, "height": 860}, locale="en-GB")
         page.goto(site + BOARD)
         take(page, "page_board.png")

@@ -19,11 +19,11 @@ from nav_eval_store.people import accounts, teams
 from nav_eval_store.submissions.lifecycle import Deadlines
 from nav_eval_store.work import jobs, leases, workers
 from nav_eval_store.work.usage import AgentUsage
+from support import tools
 from support.browser import Window, World
 from support.challenge import TEST, result
 from support.gateway import PASSWORD, gateway_settings, serving
 from support.site import EPISODES, HOSTILE, Site, long_replay, outcome
-from support.tools import program
 
 CRASH = {"status": "failed", "cause": "agent_crash", "detail": "exit code 139"}
 TEAMS = ("Wanderers", "Ants of Ithaca", "迷路的猫", "Deep Compass", "kitchen-first", HOSTILE[:60])
@@ -87,9 +87,8 @@ def _people(site: Site) -> UUID:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    binary = program("chromium", package="chromium")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=binary, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=tools.browser(), args=["--no-sandbox"])
         yield browser
         browser.close()
 
@@ -113,9 +112,9 @@ def window(chromium: Browser, world: World) -> Iterator[Callable[..., Window]]:
 
 
 @pytest.fixture(scope="session")
-def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where screenshots go: NAV_EVAL_SCREENSHOTS, or a temporary folder."""
-    wanted = os.environ.get("NAV_EVAL_SCREENSHOTS")
-    folder = Path(wanted) if wanted else tmp_path_factory.mktemp("screenshots")
-    folder.mkdir(parents=True, exist_ok=True)
+def pictures() -> Path:
+    """Where screenshots go that somebody has asked for."""
+    folder = Path(os.environ.get("NAV_EVAL_SCREENSHOTS", "nobody-asked"))
+    if os.environ.get("NAV_EVAL_SCREENSHOTS"):
+        folder.mkdir(parents=True, exist_ok=True)
     return folder

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from support.accessibility import find_barriers
-from support.browser import Window, World
+from support.browser import Window, World, keep_picture
 
 FOR_ALL = {
     "home": "/",
@@ -71,7 +71,7 @@ def look_at(page: Page, url: str, picture: Path) -> None:
     if "/replay" in url and "nowhere" not in url:
         page.wait_for_selector("#replay[data-ready=true]")
     page.evaluate("for (const d of document.querySelectorAll('main details')) d.open = true")
-    page.screenshot(path=picture, full_page=True)
+    keep_picture(page, picture)
     assert find_barriers(page) == [], url
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{url} is wider than the window"
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from nav_eval_gateway.pages.translations import Translator
 from support.accessibility import find_barriers
-from support.browser import Window, World
+from support.browser import Window, World, keep_picture
 
 LOOKS: dict[str, dict[str, Any]] = {
     "desktop": {},
@@ -19,7 +19,7 @@ looks = pytest.mark.parametrize("look", LOOKS)
 
 
 def check(page: Page, picture: Path) -> None:
-    page.screenshot(path=picture, full_page=True)
+    keep_picture(page, picture)
     assert find_barriers(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), picture.name
 

@@ -12,7 +12,7 @@ from nav_eval_store.submissions import films
 from nav_eval_store.submissions.lifecycle import JobKind, SubmissionState
 from nav_eval_store.work import jobs, leases
 from nav_eval_store.work.usage import AgentUsage
-from support.browser import Window, World
+from support.browser import Window, World, keep_picture
 from support.challenge import result
 from support.site import EPISODES, long_replay, outcome
 
@@ -52,13 +52,13 @@ def test_from_registering_to_logging_out(
     page = window().page()
     site, challenge = world.site, world.site.challenge
     register(page, world, "nora")
-    page.screenshot(path=pictures / "path_1_registered.png")
+    keep_picture(page, pictures / "path_1_registered.png", full_page=False)
     found_team(page, world, "Nora's <i>Ark</i>")
-    page.screenshot(path=pictures / "path_2_team.png")
+    keep_picture(page, pictures / "path_2_team.png", full_page=False)
     archive = tmp_path / "agent.tar"
     archive.write_bytes(random.Random(1).randbytes(9_000_000))  # two pieces
     submission = upload(page, archive)
-    page.screenshot(path=pictures / "path_3_uploaded.png")
+    keep_picture(page, pictures / "path_3_uploaded.png", full_page=False)
     with site.database.read() as session:
         kept = challenge.get(submission)
         assert kept.image_bytes == 9_000_000
@@ -81,7 +81,7 @@ def test_from_registering_to_logging_out(
     expect(page.locator("#live-use")).to_contain_text("1 min 23 s so far")
     expect(page.locator("#live-use")).to_contain_text("1.2 GB of 16 GB")
     assert page.evaluate("window.same"), "live means without loading the page anew"
-    page.screenshot(path=pictures / "live_desktop.png", full_page=True)
+    keep_picture(page, pictures / "live_desktop.png")
 
     with site.database.begin() as session:
         for episode in EPISODES[6:]:
@@ -96,11 +96,11 @@ def test_from_registering_to_logging_out(
     page.get_by_role("link", name="Development").click()
     row = page.locator("table.board tr.mine")
     expect(row).to_contain_text("Nora's <i>Ark</i>")
-    page.screenshot(path=pictures / "path_4_board.png")
+    keep_picture(page, pictures / "path_4_board.png", full_page=False)
     row.get_by_role("link", name="Nora").click()
     page.locator("#live-episodes .episodes a").first.click()
     look_at_the_replay(page)
-    page.screenshot(path=pictures / "path_5_replay.png")
+    keep_picture(page, pictures / "path_5_replay.png", full_page=False)
 
     page.get_by_role("button", name="Log out").click()
     expect(page.get_by_role("status")).to_contain_text("You have logged out")
@@ -170,7 +170,7 @@ def test_a_film_is_made_on_request(window: Callable[..., Window], world: World, 
     page.goto(f"{address}#step=7")
     page.get_by_role("button", name="Make the full replay").click()
     expect(page.locator(".film")).to_contain_text("waiting for a free worker")
-    page.screenshot(path=pictures / "film_asked_desktop.png", full_page=True)
+    keep_picture(page, pictures / "film_asked_desktop.png")
     lease = site.challenge.claim(JobKind.FILM)
     assert lease.submission_id == world.hostile
     site.put_replay(world.hostile, long_replay(episode, 40))

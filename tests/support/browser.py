@@ -1,6 +1,8 @@
 """What browser tests work with: the site they look at, and windows that remember complaints."""
 
+import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from uuid import UUID
 
 from playwright.sync_api import BrowserContext, Page
@@ -65,3 +67,9 @@ class Window:
         page.get_by_role("button", name="Log in").first.click()
         page.wait_for_url(f"{self.world.url}/")
         return page
+
+
+def keep_picture(page: Page, file: Path, *, full_page: bool = True) -> None:
+    """A screenshot, where NAV_EVAL_SCREENSHOTS asks for them: to draw a whole page takes longer than to test it."""
+    if os.environ.get("NAV_EVAL_SCREENSHOTS"):
+        page.screenshot(path=file, full_page=full_page)

@@ -24,6 +24,11 @@ def program(command: str, *, package: str) -> str:
     return found or absent(f"{command} is not installed (Debian: apt-get install {package})")
 
 
+def browser() -> str:
+    """Chromium without its own windows: nobody sees them in tests, and they cost twice what the pages do."""
+    return program("chromium-headless-shell", package="chromium-headless-shell")
+
+
 def install(package: str) -> bool:
     """Whether it is there now; only root may."""
     if os.geteuid() != 0 or shutil.which("apt-get") is None:

@@ -2,6 +2,8 @@
 
 import itertools
 import json
+import os
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -11,11 +13,10 @@ from typing import Any
 
 from websockets.sync.client import ClientConnection, connect
 
+from support import tools
 from support.load import Deadline, measure_slowdown
-from support.tools import program
 
 FLAGS = [
-    "--headless",
     "--no-sandbox",
     "--disable-gpu",
     "--disable-background-networking",
@@ -81,13 +82,14 @@ class Page:
 @contextmanager
 def opened_page(folder: Path) -> Iterator[Page]:
     """A tab of a fresh browser, gone afterwards."""
-    command = [program("chromium", package="chromium"), *FLAGS, f"--user-data-dir={folder}", "about:blank"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    command = [tools.browser(), *FLAGS, f"--user-data-dir={folder}", "about:blank"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen(command, start_new_session=True, **quiet)  # Debian's command is a shell that waits
     try:
         with connect(_address(folder / "DevToolsActivePort"), max_size=None) as connection:
             yield Page(connection)
     finally:
-        process.terminate()
+        os.killpg(process.pid, signal.SIGTERM)
         process.wait(timeout=120)
 
 
