@@ -32,6 +32,8 @@ def make_config(task, data, scenes):
         "habitat.environment.iterator_options.group_by_scene=False",
         *(f"{CAMERA}.{name}.{side}=64" for name in cameras for side in ("width", "height")),
     ]
+    if task == "imagenav":  # draws what was seen on a map, which takes as long as all else it does
+        overrides.append("habitat.task.measurements.top_down_map.fog_of_war.visibility_dist=1.0")
     if task == "vln":
         overrides.append("habitat.task.measurements.success.success_distance=3.0")
     return habitat.get_config(CONFIGS[task], overrides)

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 from config_cases import DATA, REPO, SHIPPED
@@ -55,7 +55,9 @@ def test_it_loads_and_survives_being_shown(path: Path, tmp_path: Path) -> None:
 
 
 @cache
-def schema_of(kind: str) -> jsonschema.Draft202012Validator:
+def schema_of(kind: str) -> Any:
+    import jsonschema  # loads a grammar for a second, which every process that looks for tests would
+
     return jsonschema.Draft202012Validator(make_file_schema(KINDS[kind]))
 
 
@@ -67,12 +69,12 @@ def test_it_satisfies_the_json_schema(path: Path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_json_schema_refuses_what_we_refuse(kind: str) -> None:
-    with pytest.raises(jsonschema.ValidationError):
-        schema_of(kind).validate({KINDS[kind].keys[0]: {"nonsense": 1}})
+    assert not schema_of(kind).is_valid({KINDS[kind].keys[0]: {"nonsense": 1}})
 
 
 def test_the_json_schema_is_one() -> None:
-    jsonschema.Draft202012Validator.check_schema(schema_of("benchmark").schema)
+    validator = schema_of("benchmark")
+    validator.check_schema(validator.schema)
 
 
 @pytest.mark.parametrize("name", [name for name in EVERY_NAME["benchmark"].split() if not name.endswith("_base")])

@@ -6,7 +6,6 @@ import random
 
 import numpy as np
 import pytest
-import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -40,6 +39,8 @@ def noisy(generator, mean, count=300):
 
 @given(st.integers(0, 80), st.integers(0, 80))
 def test_mcnemar_agrees_with_scipy(only_first, only_second):
+    import scipy.stats  # heavier to load than all other tests of metrics
+
     result = compute_mcnemar(only_first, only_second)
     discordant = only_first + only_second
     assert result.exact == (discordant < 25)
