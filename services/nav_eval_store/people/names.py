@@ -11,9 +11,6 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import groupby
 
-from confusable_homoglyphs import categories
-from confusable_homoglyphs.confusables import confusables_data
-
 from nav_eval_store.errors import StoreError
 
 LONGEST_NAME = 60
@@ -60,6 +57,8 @@ def _count_marks(name: str) -> Iterator[int]:
 
 
 def _refuse_mixed_scripts(name: str) -> None:
+    from confusable_homoglyphs import categories
+
     scripts = categories.unique_aliases(unicodedata.normalize("NFKC", name)) - {"COMMON", "INHERITED"}
     if len(scripts) > 1 and not any(scripts <= together for together in COMPANIONS):
         listed = ", ".join(script.title() for script in sorted(scripts))
@@ -128,6 +127,8 @@ def _find_class(letter: str) -> tuple[str, ...]:
 @cache
 def _look_alikes() -> dict[str, tuple[str, ...]]:
     """Unicode's list; letters that are written from right to left stand between marks in it."""
+    from confusable_homoglyphs.confusables import confusables_data
+
     return {
         key.strip("\u200e"): tuple(sorted(entry["c"].strip("\u200e") for entry in entries))
         for key, entries in confusables_data.items()

@@ -22,7 +22,6 @@ from nav_eval.dataset.loader import TaskDataset
 from nav_eval.evaluation.aggregation import build_report
 from nav_eval.evaluation.aliases import draw_sample
 from nav_eval.evaluation.episodes import load_episodes
-from nav_eval.evaluation.html_report import render_html
 from nav_eval.evaluation.offline_scoring import compute_long_horizon_scores
 from nav_eval.evaluation.report import ReportHeader
 from nav_eval.evaluation.run_folder import (
@@ -195,6 +194,8 @@ def _make_bare(statistics: Statistics, value: float | None) -> Statistics:
 def make_artifacts(run: Path, benchmark: BenchmarkConfig) -> dict[str, bytes]:
     """By name; RUN is a folder as `nav-eval evaluate` leaves it."""
     outcomes = redact_outcomes(list(read_results(run / EPISODES_FILE, EpisodeOutcome)))
+    from nav_eval.evaluation.html_report import render_html
+
     whole = make_header(RunFolder(run).manifest())
     header = ReportHeader(
         benchmark=benchmark.name, digests=whole.digests, higher_is_better=whole.higher_is_better

@@ -109,6 +109,7 @@ def test_a_job_that_outlives_its_connection_to_redis_leaves_the_worker_standing(
 
 def test_a_crash_of_postgres_costs_nothing(make_stack, postgres_server, reference) -> None:
     stack: Stack = make_stack()
+    stack.environment["NAV_EVAL_PATIENCE"] = "lease=120,backoff=0.2,dispatch=2"  # a busy machine starts Postgres slowly
     submission = stack.submit(stack.team("ada"), SLOW)
     with stack.worker():
         wait_for_episodes(stack, submission, 1)

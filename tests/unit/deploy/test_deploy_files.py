@@ -39,13 +39,17 @@ def test_requirements_follow_extras_of_extras() -> None:
 
 
 #: pictures, tables of a terminal, a login by a provider, a broker that is none: a gateway starts without them
-ON_DEMAND = ("PIL", "rich", "authlib", "joserfc", "requests", "redis", "celery")
+ON_DEMAND = ("PIL", "rich", "authlib", "joserfc", "requests", "redis", "celery", "confusable_homoglyphs")
 
 
 @pytest.mark.integration
 @pytest.mark.parametrize(
     ("package", "more"),
-    [("nav_eval_gateway.app", ON_DEMAND), ("nav_eval_worker.context", ()), ("nav_eval_worker.job_runner", ())],
+    [
+        ("nav_eval_gateway.app", ON_DEMAND),
+        ("nav_eval_worker.context", ("confusable_homoglyphs",)),
+        ("nav_eval_worker.job_runner", ("rich",)),
+    ],
 )
 def test_what_images_leave_out_is_not_loaded(package: str, more: tuple[str, ...]) -> None:
     left_out = ("numba", "moderngl", "DracoPy", "trimesh", "lxml", "networkx", "collada", "rtree", *more)
