@@ -6,6 +6,7 @@ At the end everybody leaves but the beat that calls `recover`: every submission 
 
 import shutil
 import tempfile
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -97,8 +98,16 @@ class Life(RuleBasedStateMachine):
             self.teams = list(session.scalars(select(Team.id).order_by(Team.name)))
         red, blue = self.teams
         return multiple(
-            self.cup.start(red), self.cup.submit(blue), self.cup.queue(red, PLAN), self.cup.queue(blue, PLAN)
+            self._make(lambda: self.cup.start(red)),
+            self._make(lambda: self.cup.submit(blue)),
+            self._make(lambda: self.cup.queue(red, PLAN)),
+            self._make(lambda: self.cup.queue(blue, PLAN)),
         )
+
+    def _make(self, make: Callable[[], UUID]) -> UUID:
+        """No two at the same time: their ids, which are random, would decide whose turn it is."""
+        self.clock.advance(milliseconds=1)
+        return make()
 
     @rule(target=made, team=st.integers(0, 1), submitted=st.booleans())
     def create(self, team: int, submitted: bool) -> Any:
@@ -106,7 +115,7 @@ class Life(RuleBasedStateMachine):
             with pytest.raises(PhaseNotOpen):
                 self.cup.start(self.teams[team])
             return multiple()
-        return self.cup.submit(self.teams[team]) if submitted else self.cup.start(self.teams[team])
+        return self._make(lambda: (self.cup.submit if submitted else self.cup.start)(self.teams[team]))
 
     @rule(submission=made)
     def upload(self, submission: UUID) -> None:
@@ -180,6 +189,7 @@ class Life(RuleBasedStateMachine):
 
     @rule(submission=made, organiser=st.booleans(), target=made)
     def again(self, submission: UUID, organiser: bool) -> Any:
+        self.clock.advance(milliseconds=1)
         with self.database.begin() as session:
             row = queries.get_submission(session, submission)
             if not row.state.is_final or row.image_key is None or row.phase.paused_at is not None:
