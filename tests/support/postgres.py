@@ -1,6 +1,6 @@
 """A private PostgreSQL server for tests: its own files, its own Unix socket, gone when the tests are.
 
-from support.postgres import postgres_server  # in a conftest: a fixture for the whole session
+from support.postgres import postgres_server  # in tests/integration/conftest.py: for the whole session
 
 def test_…(postgres_server: PostgresServer) -> None:
     database = Database(postgres_server.create_database())

@@ -2,10 +2,6 @@ import socket
 
 import pytest
 
-from support.postgres import postgres_server
-
-__all__ = ["postgres_server"]
-
 
 @pytest.fixture
 def unused_port() -> int:

@@ -7,9 +7,6 @@ import pytest
 from nav_eval_store.people import accounts
 from support.challenge import GENEROUS, Challenge, competition_config
 from support.gateway import Server, gateway_settings, serving
-from support.postgres import postgres_server
-
-__all__ = ["postgres_server"]
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -16,9 +16,8 @@ from nav_eval_store.people import accounts
 from nav_eval_store.people.accounts import ALL_SCOPES, issue_token
 from support.challenge import GENEROUS, METRICS, TEST, Challenge, competition_config
 from support.gateway import API, gateway_settings, server_process
-from support.postgres import PostgresServer, postgres_server
+from support.postgres import PostgresServer
 
-__all__ = ["postgres_server"]
 pytestmark = pytest.mark.integration
 
 BOARD = f"{API}/competitions/cup/phases/dev/leaderboard"

@@ -10,9 +10,7 @@ from nav_eval_store.database import Database, ManualClock
 from nav_eval_store.migrations import runner
 from nav_eval_store.models import Base
 from support.challenge import KEYRING, Challenge
-from support.postgres import PostgresServer, postgres_server
-
-__all__ = ["postgres_server"]
+from support.postgres import PostgresServer
 
 BACKENDS = ("sqlite", "postgresql")
 EmptyDatabase = Callable[[str], Database]

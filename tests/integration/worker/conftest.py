@@ -15,7 +15,7 @@ from support.redis import RedisServer, redis_server
 from support.stack import Stack
 from support.worker import agent_source, room_benchmark_file
 
-__all__ = ["postgres_server", "redis_server"]
+__all__ = ["postgres_server", "redis_server"]  # a Postgres of its own, which tests crash
 
 MakeStack = Callable[..., Stack]
 
