@@ -99,7 +99,7 @@ _EVERYWHERE: Palette = {
     },
     "wall tiles": {"white": 5, "light grey": 2.5, "beige": 2, "light blue": 0.5, "light green": 0.4},
     "trim": {"white": 4, "light brown": 1.5, "brown": 1, "dark brown": 0.6},
-    "car paint": {"grey": 3, "white": 3, "black": 2, "dark blue": 1.5, "blue": 1, "red": 1},
+    "car paint": {"grey": 3, "white": 3, "black": 0.0, "dark blue": 1.5, "blue": 1, "red": 1},  # black is a silhouette
     "shade": {"white": 4, "beige": 3, "light grey": 1},
     "stone": {"white": 2, "grey": 2, "dark grey": 1.5, "black": 1, "beige": 1.5},
 }

@@ -83,6 +83,7 @@ class StoredTexture(NamedTuple):
     texture: Texture
     levels: tuple[Level, ...]  #: the largest first
     path: Path | None  #: None while it is in memory only
+    plain: NDArray[np.float32] | None = None  #: its one colour, of those that several scenes may show
 
 
 def store_textures(folder: Path | None, textures: Sequence[Texture]) -> dict[int, StoredTexture]:
@@ -101,9 +102,9 @@ def _store(folder: Path | None, texture: Texture) -> StoredTexture:
             if not path.exists():
                 _write_stored(path, split_mipmaps(pixels, make_mipmaps(pixels)))
             levels = _map_levels(path, (int(shape[0]), int(shape[1])))
-            drop_levels((texture.pixels,))
-            return StoredTexture(texture, levels, path)
-    return StoredTexture(texture, tuple(split_mipmaps(pixels, make_mipmaps(pixels))), None)
+            return StoredTexture(texture, levels, path, find_plain_color(texture, levels[1:]))
+    levels = tuple(split_mipmaps(pixels, make_mipmaps(pixels)))
+    return StoredTexture(texture, levels, None, find_plain_color(texture, levels[1:]))
 
 
 def _write_stored(path: Path, levels: Sequence[Level]) -> None:

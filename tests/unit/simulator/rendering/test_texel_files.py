@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from analytic_scenes import cluttered_rooms
 
+from nav_eval.scene.model import Texture
 from nav_eval.simulator.rendering import (
     Camera,
     Channel,
@@ -114,3 +115,15 @@ def measure_maps(name):
             sharing = words[1] if name in line else None
         elif words[0] == "Rss:" and sharing is not None:
             yield sharing, int(words[1])
+
+
+@pytest.mark.parametrize("in_files", [True, False])
+def test_whether_a_texture_has_one_colour_is_found_when_it_is_stored(tmp_path: Path, in_files: bool) -> None:
+    """Looks come and go with every reset: nobody should read their textures again for it."""
+    plain = Texture(pixels=np.full((64, 64, 4), 51, dtype=np.uint8))
+    mixed = Texture(pixels=make_levels(64, 64)[0])
+    stored = texel_files.store_textures(tmp_path if in_files else None, [plain, mixed])
+    color = stored[id(plain)].plain
+    assert color is not None
+    assert color.tolist() == pytest.approx([0.2] * 4)
+    assert stored[id(mixed)].plain is None

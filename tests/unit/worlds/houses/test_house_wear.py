@@ -11,7 +11,7 @@ from nav_eval_worlds.houses.light_shares import HouseRelighting
 from nav_eval_worlds.houses.plan.model import PASSABLE
 from nav_eval_worlds.houses.wear import compute_wear, make_patches, measure_to_segment
 from nav_eval_worlds.materials import make_finish
-from nav_eval_worlds.palettes import HOUSE_STYLES
+from nav_eval_worlds.palettes import HOUSE_STYLES, weigh_colours
 from nav_eval_worlds.randomness import RandomStream
 from nav_eval_worlds.textures.texture import SURFACES, WORN_PATTERNS, make_texture
 from nav_eval_worlds.textures.wear import CAN_WEAR, WORN
@@ -113,3 +113,9 @@ def test_patches_are_smooth_and_between_zero_and_one() -> None:
 def test_distance_to_a_line_ends_at_its_ends() -> None:
     points = np.array([[0.0, 1.0], [3.0, 0.0], [-1.0, 0.0]])
     assert np.allclose(measure_to_segment(points, np.array([0.0, 0.0]), np.array([2.0, 0.0])), [1, 1, 1])
+
+
+def test_no_car_is_black() -> None:
+    """It would be a silhouette in a dim garage, without reflections that would show its shape."""
+    for style in HOUSE_STYLES.values():
+        assert dict(weigh_colours("car paint", ("black", "white"), style))["black"] == 0.0
