@@ -20,7 +20,7 @@ from nav_eval.scene.formats.collada_repair import parse_xml, place_skins, repair
 from nav_eval.scene.formats.collada_surfaces import cut_polygons, settle_opacity
 from nav_eval.scene.formats.geometry import PartList
 from nav_eval.scene.formats.images import TextureFiles
-from nav_eval.scene.formats.markup import mend_markup
+from nav_eval.scene.formats.markup import repair_markup
 from nav_eval.scene.formats.scene_folder import ReadLimits, SceneFolder, check_limit
 from nav_eval.scene.formats.trimesh_loader import (
     NEUTRAL,
@@ -113,7 +113,7 @@ def _open(content: bytes, *, source: str, limits: ReadLimits) -> "tuple[bytes, _
     try:
         return content, _Outline(content, source=source, limits=limits)
     except MalformedXml as error:
-        mended = mend_markup(content)
+        mended = repair_markup(content)
         try:
             return mended, _Outline(mended, source=source, limits=limits)
         except MalformedXml:

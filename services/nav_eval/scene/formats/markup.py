@@ -14,22 +14,22 @@ _PREFIX = re.compile(rb"(?<=[</\s])([A-Za-z_][\w.-]*):+(?=[\w.-]+[\s=/>])")
 _UNQUOTED = re.compile(rb"=\s*([^\s\"'=<>]+?)(?=\s|/?>)")
 
 
-def mend_markup(content: bytes) -> bytes:
+def repair_markup(content: bytes) -> bytes:
     """The same document without comments, with plain names, and with quotes and signs as XML wants them."""
     content = _BARE_AND.sub(b"&amp;", _COMMENT.sub(b"", content))
     content = _QUOTED.sub(lambda value: value[0].replace(b"<", b"&lt;").replace(b">", b"&gt;"), content)
-    return _TAG.sub(lambda tag: _mend_tag(tag[0]), content)
+    return _TAG.sub(lambda tag: _repair_tag(tag[0]), content)
 
 
-def _mend_tag(tag: bytes) -> bytes:
+def _repair_tag(tag: bytes) -> bytes:
     """Without prefixes, and with quotes around every value."""
     pieces = []
     end = 0
     for value in _QUOTED.finditer(tag):
-        pieces += [_mend_names(tag[end : value.start()]), value[0]]
+        pieces += [_repair_names(tag[end : value.start()]), value[0]]
         end = value.end()
-    return b"".join([*pieces, _mend_names(tag[end:])])
+    return b"".join([*pieces, _repair_names(tag[end:])])
 
 
-def _mend_names(text: bytes) -> bytes:
+def _repair_names(text: bytes) -> bytes:
     return _UNQUOTED.sub(rb'="\1"', _PREFIX.sub(rb"\1_", text + b"=")[:-1])

@@ -8,7 +8,7 @@ import pytest
 from nav_eval.errors import SceneError
 from nav_eval.scene.formats import read_scene
 from nav_eval.scene.formats.gazebo import ModelLibrary, read_world
-from nav_eval.scene.formats.markup import mend_markup
+from nav_eval.scene.formats.markup import repair_markup
 
 WORLD = """<?xml version="1.0" ?>
 {head}
@@ -53,4 +53,4 @@ def test_collada_files_with_signs_in_names_are_read(tmp_path: Path) -> None:
 
 def test_values_and_text_stay_as_they_are() -> None:
     text = b"<a b=\"x:y = 1\" c='d=e'>1 = 2 x:y &lt; &#65;</a>"
-    assert mend_markup(text) == text
+    assert repair_markup(text) == text

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nav_eval.errors import SceneError
-from nav_eval.scene.formats.markup import mend_markup
+from nav_eval.scene.formats.markup import repair_markup
 from nav_eval.scene.formats.scene_folder import ReadLimits
 from nav_eval.scene.formats.trimesh_loader import MalformedXml, XmlElement, scan_xml
 
@@ -79,7 +79,7 @@ def parse_xml(content: bytes, *, source: str, limits: ReadLimits) -> XmlNode:
         return _parse(content, source=source, limits=limits)
     except MalformedXml as error:
         try:
-            return _parse(mend_markup(content), source=source, limits=limits)
+            return _parse(repair_markup(content), source=source, limits=limits)
         except MalformedXml:
             raise error from None
 
