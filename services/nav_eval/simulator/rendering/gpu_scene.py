@@ -59,9 +59,7 @@ class SceneOnGpu:
         self._trilinear = trilinear
         self._texels = TexelFiles(context)
         self._stored = dict(prepared.stored) | _list_stored(prepared)
-        self._plain_colors: dict[int, tuple[Texture, NDArray[np.float32] | None]] = {  #: by identity of the picture
-            number: (known.texture, known.plain) for number, known in prepared.stored.items()
-        }
+        self._plain_colors = {number: (known.texture, known.plain) for number, known in prepared.stored.items()}
         self._textures: dict[tuple[int, bool], tuple[Texture, moderngl.Texture]] = {}  #: by identity of the picture
         self._views = context.buffer(reserve=_VIEW_BYTES, dynamic=True)
         self._commands = context.buffer(reserve=20, dynamic=True)
@@ -112,10 +110,9 @@ class SceneOnGpu:
         self._stale.clear()
         self._alike.clear()
         shown = {id(picture) for picture in self._prepared.textures}
-        kept = shown | self._prepared.stored.keys()
         for key in [key for key in self._textures if key[0] not in shown]:
             self._textures.pop(key)[1].release()
-        for number in [number for number in self._plain_colors if number not in kept]:
+        for number in self._plain_colors.keys() - shown - self._prepared.stored.keys():
             del self._plain_colors[number]
 
     def write_triangles(self, triangles: NDArray[np.uint32]) -> None:
