@@ -168,7 +168,7 @@ def _serve(folder: Path) -> Iterator[str]:
 
 
 def _find_chromium() -> str | None:
-    return shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    return shutil.which("chromium") or shutil.which("chromium-headless-shell")
 
 
 @contextmanager
