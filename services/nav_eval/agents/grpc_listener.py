@@ -11,6 +11,7 @@ nothing of it is sent.
 """
 
 import threading
+import time
 from typing import Any
 
 import grpc
@@ -48,9 +49,9 @@ class ListenedStream(CoreStream):
         with self._changed:
             return super().hear()
 
-    def take(self, event: Any) -> None:  # noqa: ANN401
+    def take(self, event: Any, *, came_at: float | None = None) -> None:  # noqa: ANN401
         with self._changed:
-            super().take(event)
+            super().take(event, came_at=came_at)
             self._changed.notify_all()
 
     def _wait(self) -> None:
@@ -66,6 +67,7 @@ class StreamListener(Listener):
         self._channel, self._watchdog = channel, watchdog
         self._events: Any = channel._channel  # type: ignore[attr-defined]
         self._streams: set[ListenedStream] = set()  #: of which something may still come
+        self._looked_at = time.monotonic()
         self._cancelled = cygrpc.StatusCode.cancelled
         never_begun = (cygrpc.ReceiveStatusOnClientOperation(NO_FLAGS),)
         self._bell = self._events.integrated_call(
@@ -78,13 +80,19 @@ class StreamListener(Listener):
         return stream
 
     def listen(self, seconds: float) -> None:
-        if seconds > 0.0:
+        """What came while this thread did something else came when it last looked: that time is not the agent's."""
+        if not self._take_all(came_at=self._looked_at) and seconds > 0.0:
             with self._watchdog.watch(seconds, self.wake):
                 self._take_event()
-        last = object()
+        self._looked_at = time.monotonic()
+
+    def _take_all(self, *, came_at: float) -> bool:
+        """Take what is there; whether there was anything."""
+        last, count = object(), 0
         self._bell.operate((), last)
-        while self._take_event() is not last:
-            pass
+        while self._take_event(came_at=came_at) is not last:
+            count += 1
+        return count > 0
 
     def wake(self) -> None:
         self._bell.operate((), None)
@@ -97,20 +105,20 @@ class StreamListener(Listener):
 
     def _break_off(self) -> None:
         """The library keeps a call until somebody has heard of all its ends."""
-        for stream in self._streams:
+        for stream in tuple(self._streams):
             stream.cancel()
         self._bell.cancel(self._cancelled, "The listener is closed.")
         is_bell_over = False
-        while self._streams or not is_bell_over:
+        while not (is_bell_over and all(stream.is_done for stream in tuple(self._streams))):
             is_bell_over |= self._take_event() is self
         self._channel.close()
 
-    def _take_event(self) -> object:
+    def _take_event(self, *, came_at: float | None = None) -> object:
         """Wait for one event; what it is about."""
         event = self._events.next_call_event()
         stream = event.tag
         if isinstance(stream, ListenedStream):
-            stream.take(event)
+            stream.take(event, came_at=came_at)
             if stream.is_done:
                 self._streams.discard(stream)
         return stream

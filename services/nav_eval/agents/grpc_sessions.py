@@ -196,7 +196,7 @@ class StreamSession(GrpcSession):
         return self._listened is not None and self._listened.is_over
 
     def _find_answer_time(self) -> float:
-        return self._stream.heard_at
+        return max(self._stream.heard_at, self._sent_at)
 
     def reset(self, episode: PublicEpisode) -> None:
         try:

@@ -23,7 +23,7 @@ class Stream(ABC):
     """A call under way."""
 
     is_open = False  #: something was asked and its answer is not there yet
-    heard_at = 0.0  #: when the last message came
+    heard_at = 0.0  #: when the last message came, by `time.monotonic`
 
     @abstractmethod
     def ask(self, message: bytes) -> None:
@@ -123,14 +123,15 @@ class CoreStream(Stream):
         if self._heard is None and self._status is None and not self._is_receiving:
             self._is_receiving = self._call.operate((self._pieces.ReceiveMessageOperation(NO_FLAGS),), self)
 
-    def take(self, event: Any) -> None:  # noqa: ANN401
-        """Something is through.
+    def take(self, event: Any, *, came_at: float | None = None) -> None:  # noqa: ANN401
+        """Something is through; `came_at` is when, if that was not only now.
 
         Breaking off ends all waits but the one for a message that is being sent, so that nobody waits for that alone.
         """
         last = event.batch_operations[-1]
         if last.type() == self._pieces.OperationType.receive_message:
-            self._is_receiving, self._heard, self.heard_at = False, last.message(), time.monotonic()
+            self._is_receiving, self._heard = False, last.message()
+            self.heard_at = time.monotonic() if came_at is None else came_at
         elif last.type() == self._pieces.OperationType.send_message:
             self._is_sending = False
             self._send()

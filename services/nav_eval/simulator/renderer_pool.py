@@ -15,11 +15,13 @@ from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from nav_eval.config.schema.benchmark import RenderingConfig
 from nav_eval.scene.model import Scene
-from nav_eval.simulator.rendering import Device, PreparedScene, Renderer
+
+if TYPE_CHECKING:  # who plays without pictures needs no renderer
+    from nav_eval.simulator.rendering import Device, PreparedScene, Renderer
 
 Drawn = TypeVar("Drawn")
 
@@ -28,7 +30,7 @@ Drawn = TypeVar("Drawn")
 class _Shared:
     """A renderer, and how many simulators draw with it."""
 
-    renderer: Renderer
+    renderer: "Renderer"
     users: int = 0
 
 
@@ -77,7 +79,7 @@ class RendererPool:
         with self.lock:
             return work()
 
-    def take(self, scene: Scene | PreparedScene, settings: RenderingConfig) -> Renderer:
+    def take(self, scene: "Scene | PreparedScene", settings: RenderingConfig) -> "Renderer":
         """A renderer of this scene; give it back when it is not needed any more."""
         with self.lock:
             key = _make_key(scene, settings)
@@ -86,7 +88,7 @@ class RendererPool:
             self._renderers[key].users += 1
             return self._renderers[key].renderer
 
-    def give_back(self, renderer: Renderer) -> None:
+    def give_back(self, renderer: "Renderer") -> None:
         """The last user's return is the renderer's end."""
         with self.lock:
             key, shared = next(item for item in self._renderers.items() if item[1].renderer is renderer)
@@ -95,7 +97,9 @@ class RendererPool:
                 del self._renderers[key]
                 renderer.release()
 
-    def _open(self, scene: Scene | PreparedScene, settings: RenderingConfig) -> Renderer:
+    def _open(self, scene: "Scene | PreparedScene", settings: RenderingConfig) -> "Renderer":
+        from nav_eval.simulator.rendering import Renderer
+
         if settings.gpu not in self._devices:
             self._devices[settings.gpu] = _open_device(settings)
         device = self._devices[settings.gpu]
@@ -106,9 +110,9 @@ RENDERERS = RendererPool()
 """Of this process."""
 
 
-def _make_key(scene: Scene | PreparedScene, settings: RenderingConfig) -> Hashable:
+def _make_key(scene: "Scene | PreparedScene", settings: RenderingConfig) -> Hashable:
     """Equal keys, equal pictures; a scene that was made for one episode is nobody else's."""
-    look = scene.digest if isinstance(scene, PreparedScene) else id(scene)
+    look = id(scene) if isinstance(scene, Scene) else scene.digest
     return look, settings.gpu, _choose_filter(settings), settings.culling
 
 
@@ -119,8 +123,9 @@ def _choose_filter(settings: RenderingConfig) -> bool | None:
     return settings.filter == "trilinear"
 
 
-def _open_device(settings: RenderingConfig) -> Device:
+def _open_device(settings: RenderingConfig) -> "Device":
     """The device that the configuration names; never silently another one."""
+    from nav_eval.simulator.rendering import Device
     from nav_eval.simulator.rendering.render_threads import set_render_threads
 
     set_render_threads(settings.threads)

@@ -41,7 +41,7 @@ serve(Walker)
 
 FAULTS = {
     "is_confused": ('raise ValueError("I am confused")', "agent_crash", "I am confused"),
-    "is_silent": ("time.sleep(600)", "agent_timeout", "No reply to observation 6 within 3 s."),
+    "is_silent": ("time.sleep(15)", "agent_timeout", "No reply to observation 6 within 8 s."),
     "says_nonsense": ('return "fly"', "protocol_error", "no action 'fly'"),
 }
 STEPS = 20
@@ -51,7 +51,7 @@ def make_benchmark(make: MakeBenchmark, *, at_once: int) -> BenchmarkConfig:
     return make(
         "demo_lh_vln",
         f"evaluation.max_steps={STEPS}",
-        "evaluation.step_timeout=3",
+        "evaluation.step_timeout=8",
         f"evaluation.concurrent_episodes={at_once}",
     )
 

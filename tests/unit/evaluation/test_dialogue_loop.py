@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from nav_eval.agents.client import Listener
+from nav_eval.evaluation import dialogue_loop
 from nav_eval.evaluation.dialogue_loop import DialogueLoop
 
 
@@ -70,18 +71,28 @@ def test_all_are_played_in_one_thread_which_is_no_players() -> None:
     assert drawer != threading.get_ident()
 
 
-def test_who_has_waited_longest_comes_first() -> None:
+@pytest.mark.parametrize(
+    ("patience", "is_in_turns"),
+    [
+        (math.inf, False),  # who was played last goes on: its place is in the processor's caches
+        (-math.inf, True),  # who has waited too long comes first
+    ],
+)
+def test_who_is_next(patience: float, is_in_turns: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dialogue_loop, "PATIENCE", patience)
     ears = Ears()
     order: list[str] = []
     talks = [Talk(order, name, answered=False) for name in "abc"]
+    for talk in talks:  # which are answered in the same moment
+        talk.session = talks[0].session
     with DialogueLoop(ears) as loop, play_all(loop, *talks):
         while len(loop._turns) < len(talks):
             time.sleep(0.001)
-        for talk in talks:
-            talk.session.has_answer = True
+        talks[0].session.has_answer = True
         ears.wake()
-    assert sorted(order[:3]) == ["a", "b", "c"]
-    assert order == order[:3] * 3
+    once = order[:3] if is_in_turns else order[::3]
+    assert sorted(once) == ["a", "b", "c"]
+    assert order == (once * 3 if is_in_turns else [name for name in once for _ in range(3)])
 
 
 @pytest.mark.parametrize("stuck", [{"is_broken": True}, {"deadline": -math.inf}])
@@ -112,6 +123,19 @@ def test_what_goes_wrong_is_raised_where_its_player_waits() -> None:
         assert isinstance(failed.exception(), ZeroDivisionError)
         played.result()
     assert sound.is_over
+
+
+def test_players_that_are_left_alone_go_on_without_the_loop() -> None:
+    waiting, later = Talk([], answered=False), Talk([])
+    with ThreadPoolExecutor(1) as player:
+        with DialogueLoop(Ears()) as loop:
+            playing = player.submit(loop.play, waiting)
+            while not loop._turns:
+                time.sleep(0.001)
+        playing.result()
+        loop.play(later)
+    assert not waiting.is_over
+    assert not later.is_over
 
 
 @pytest.mark.parametrize("other", ["thread", "protocol"])
