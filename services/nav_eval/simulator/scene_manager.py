@@ -27,7 +27,7 @@ from nav_eval.cache import lock_maker
 from nav_eval.config.schema import BenchmarkConfig, ObjectConfig, RobotConfig
 from nav_eval.dataset.episode import Episode, Goal, Subtask
 from nav_eval.errors import SceneError
-from nav_eval.scene.formats import SCENE_SUFFIXES, compute_scene_digest, read_scene
+from nav_eval.scene.formats import READING_VERSION, SCENE_SUFFIXES, compute_scene_digest, read_scene
 from nav_eval.scene.model import Scene, SceneObject, Semantics, apply_lighting
 from nav_eval.scene.navigation import AgentShape, Ground, build_navigation, read_navmesh
 from nav_eval.scene.navigation.mesh import NavigationMesh, load_mesh, make_mesh_key, save_mesh
@@ -117,10 +117,11 @@ class SceneSource:
 
     @cached_property
     def digest(self) -> str:
-        """Of the file, how it is read, and the objects put into it."""
+        """Of the file, how and by which edition of our readers it is read, and the objects put into it."""
         things = "".join(thing.model_dump_json() for thing in self.things)
         reading = "" if (self.up, self.scale) == ("auto", None) else f"{self.up} {self.scale}"
-        return hashlib.sha256(f"{compute_scene_digest(self.path)}{reading}{self.lighting}{things}".encode()).hexdigest()
+        read = f"{READING_VERSION} {compute_scene_digest(self.path)}{reading}{self.lighting}{things}"
+        return hashlib.sha256(read.encode()).hexdigest()
 
     @cached_property
     def furnished(self) -> FurnishedScene:

@@ -2,10 +2,11 @@
 
 from nav_eval.scene.formats.glb_writer import encode_glb, write_glb
 from nav_eval.scene.formats.inspection import Inspection, inspect_scene
-from nav_eval.scene.formats.reader import SCENE_SUFFIXES, compute_scene_digest, read_scene
+from nav_eval.scene.formats.reader import READING_VERSION, SCENE_SUFFIXES, compute_scene_digest, read_scene
 from nav_eval.scene.formats.scene_folder import ReadLimits
 
 __all__ = [
+    "READING_VERSION",
     "SCENE_SUFFIXES",
     "Inspection",
     "ReadLimits",

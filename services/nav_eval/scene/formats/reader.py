@@ -100,6 +100,8 @@ HINTS = {
     ),
     ".zae": "unpack it and read the .dae file inside",
 }
+READING_VERSION = 2
+"""Part of what scenes are kept under: raise it when the same file would be read as another scene."""
 
 
 def read_scene(

@@ -318,3 +318,15 @@ def test_a_benchmark_says_how_its_scenes_are_drawn(tmp_path: Path) -> None:
     assert DatasetConfig(**dataset, scene_up="z", scene_scale=0.01).scene_scale == 0.01
     with pytest.raises(ValidationError):
         DatasetConfig(**dataset, scene_up="north")
+
+
+def test_a_newer_reader_does_not_find_what_an_older_one_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = save(tmp_path / "room.glb", house())
+
+    def find_digest() -> str:
+        return SceneSource(path=file, things=(), root=tmp_path, cache=tmp_path / "cache").digest
+
+    before = find_digest()
+    assert find_digest() == before
+    monkeypatch.setattr("nav_eval.simulator.scene_manager.READING_VERSION", 1_000)
+    assert find_digest() != before
