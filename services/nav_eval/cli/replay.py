@@ -35,13 +35,13 @@ def replay(
     language: Annotated[str, typer.Option(help="Language of the page: en or zh.")] = "en",
 ) -> None:
     """Play an episode of RUN again from its action log; writes <episode>.html unless told otherwise."""
-    from nav_eval.evaluation.report import write_atomically
     from nav_eval.evaluation.run_folder import make_file_name
     from nav_eval.replay import drawings, page
     from nav_eval.replay.builder import ReplayBuilder
     from nav_eval.replay.model import encode_replay
     from nav_eval.replay.video import PictureSize, check_video
     from nav_eval.replay.view_kinds import parse_kinds
+    from nav_eval.whole_files import write_atomically
 
     page.get_words(language)
     if mp4:

@@ -12,7 +12,7 @@ import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from nav_eval import plots
-from nav_eval.evaluation.report import GROUP_TITLES, Report, format_number, get_path_length, write_atomically
+from nav_eval.evaluation.report import GROUP_TITLES, Report, format_number, get_path_length
 from nav_eval.evaluation.terminal_report import (
     choose_headline_metrics,
     get_arrow,
@@ -22,6 +22,7 @@ from nav_eval.evaluation.terminal_report import (
 from nav_eval.metrics.statistics import Statistics
 from nav_eval.records.results import EpisodeOutcome, EpisodeStatus
 from nav_eval.records.scoring import get_scored_value, is_higher_better, is_scored
+from nav_eval.whole_files import write_atomically
 
 MOST_GROUPS = 60  #: groups in one plot; the table below it has all
 MOST_EPISODES = 2_000  #: rows of the episode table; failures come first

@@ -7,9 +7,7 @@ Groupings divide the episodes of a run, so that a mean can say where it comes fr
 """
 
 import math
-import os
 import re
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,6 +19,7 @@ from nav_eval.metrics.statistics import Bins, Bootstrap, Statistics
 from nav_eval.records import results
 from nav_eval.records.results import EpisodeOutcome, EpisodeResult, encode_result
 from nav_eval.records.scoring import is_valid
+from nav_eval.whole_files import write_atomically
 
 FORMAT = "nav-eval/results/1"
 
@@ -83,25 +82,6 @@ def encode_report(report: Report) -> bytes:
     fields = {field: getattr(report, field) for field in report.__struct_fields__ if field != "episodes"}
     head = msgspec.json.format(msgspec.json.encode(fields), indent=1)
     return head.removesuffix(b"\n}") + b',\n "episodes": [\n' + episodes + b"\n ]\n}\n"
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """A reader finds the old file or the new one, never half of one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from error
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def format_number(value: float | None, *, like: float | None = None) -> str:

@@ -30,12 +30,13 @@ from nav_eval.dataset.loader import TaskDataset
 from nav_eval.errors import RecordError, UnknownName
 from nav_eval.evaluation.aggregation import EpisodeSet, list_metric_names
 from nav_eval.evaluation.aliases import derive_home_seed
-from nav_eval.evaluation.report import ReportHeader, read_header, read_report_episodes, write_atomically
+from nav_eval.evaluation.report import ReportHeader, read_header, read_report_episodes
 from nav_eval.metrics.comparison import Comparison, RunScores, RunsDiffer, compare
 from nav_eval.metrics.registry import METRICS
 from nav_eval.records.results import EpisodeOutcome, EpisodeResult, encode_result, read_document, read_results
 from nav_eval.records.scoring import get_scored_value, is_higher_better, is_scored, is_yes_or_no
 from nav_eval.simulator.goal_follower import make_controller
+from nav_eval.whole_files import write_atomically
 
 FORMAT = "nav-eval/run/1"
 MANIFEST_FILE = "run.json"

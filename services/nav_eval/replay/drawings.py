@@ -14,13 +14,13 @@ from PIL import Image, ImageDraw
 
 from nav_eval.config import BenchmarkConfig
 from nav_eval.errors import NavEvalError
-from nav_eval.evaluation.report import write_atomically
 from nav_eval.evaluation.run_folder import make_file_name
 from nav_eval.records.geometry import Vec3
 from nav_eval.replay.builder import ReplayBuilder
 from nav_eval.replay.fonts import can_write, load_font
 from nav_eval.replay.model import Floor, Replay, ReplayStep
 from nav_eval.replay.video import CameraFrames, check_video, write_video
+from nav_eval.whole_files import write_atomically
 
 PAPER, INK, SOFT = (246, 247, 249), (27, 35, 48), (91, 101, 117)
 STAGES = ((20, 99, 216), (194, 65, 12), (122, 31, 162), (15, 118, 110), (176, 18, 107), (107, 90, 0))

@@ -20,9 +20,10 @@ import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from nav_eval.errors import UnknownName
-from nav_eval.evaluation.report import format_number, write_atomically
+from nav_eval.evaluation.report import format_number
 from nav_eval.replay.happenings import list_faults, list_happenings
 from nav_eval.replay.model import CameraView, Replay
+from nav_eval.whole_files import write_atomically
 
 _TRANSLATIONS: Mapping[str, tuple[str, str]] = {
     "replay": ("Replay", "回放"),

@@ -17,6 +17,7 @@ from nav_eval.errors import SceneError
 from nav_eval.generator_version import FIRST_GENERATOR
 from nav_eval.records.geometry import Vec3
 from nav_eval.scene.model import Region, Scene, SceneObject, Semantics
+from nav_eval.whole_files import write_atomically
 
 MAX_CATEGORIES = 65_535  # `Scene.triangle_category` is 16 bits wide
 
@@ -198,7 +199,7 @@ def write_semantics(semantics: Semantics, path: Path) -> None:
         categories=[category for category in semantics.categories if category],
         generator=semantics.generator,
     )
-    path.write_bytes(msgspec.json.format(msgspec.json.encode(table), indent=1))
+    write_atomically(path, msgspec.json.format(msgspec.json.encode(table), indent=1))
 
 
 def _make_object(entry: ObjectEntry, source: str) -> SceneObject:

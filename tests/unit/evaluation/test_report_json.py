@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 
 import msgspec
 import pytest
@@ -14,7 +13,6 @@ from nav_eval.evaluation.report import (
     encode_report,
     read_header,
     read_report_episodes,
-    write_atomically,
     write_report,
 )
 from nav_eval.metrics.statistics import Statistics
@@ -129,22 +127,3 @@ def test_outcomes_without_trajectories_make_a_report_too(tmp_path):
     aggregator.add_episode_result(outcome)
     aggregator.export_json(tmp_path / "results.json")
     assert read_report_episodes(tmp_path / "results.json")[0].trajectory is None
-
-
-def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
-    path = tmp_path / "results.json"
-    write_atomically(path, b"old")
-
-    def disk_full(handle):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", disk_full)
-    with pytest.raises(OSError, match="No space"):
-        write_atomically(path, b"new")
-    assert path.read_bytes() == b"old"
-    assert [left.name for left in tmp_path.iterdir()] == ["results.json"]
-
-
-def test_a_written_file_can_be_read_by_others(tmp_path):
-    write_atomically(tmp_path / "results.json", b"x")
-    assert (tmp_path / "results.json").stat().st_mode & 0o777 == 0o644
