@@ -5,8 +5,8 @@ its own and is not counted. The bare renderer draws the same pictures in the sam
 (`peers/bare_walk.py`), and two of them where two workers play. Both are first walks: nobody has seen anything before.
 Runs alternate, each way of playing with as many runs of the bare renderer that are its own, and the cheapest of each
 counts, so that a busy machine is unfair to nobody. Where several episodes are played at once, `share` still compares
-with walks one after the other, and `share_in_turns` with a bare renderer that draws a step of as many walks in turns:
-what several places cost the processor's caches is in it then. A share is without what comes before the first
+with walks one after the other, and `share_in_turns` with a bare renderer that draws as many walks in turns, as they are
+played: what several places cost the processor's caches is in both then. A share is without what comes before the first
 picture and after the last, which is printed beside it (`start`); `clock_share` is by the clock and means something on a
 machine with nothing else to do. `read_back` is what could overlap with drawing for another episode, if it were not the
 same cores that draw.
@@ -233,7 +233,7 @@ class Stage:
 
 
 def take_turns(walks: Sequence[Sequence[T]], *, at_once: int) -> list[T]:
-    """The steps of all walks: so many walks at once, a step of each in turn."""
+    """The steps of all walks as they are played: so many walks at once, a step of each in turn."""
     waiting = deque(map(iter, walks))
     under_way = deque(waiting.popleft() for _ in range(min(at_once, len(waiting))))
     steps = []

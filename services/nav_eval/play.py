@@ -82,11 +82,6 @@ class EpisodePlay:
         return self.progress.over
 
     @property
-    def keeps_thread(self) -> bool:
-        """Whether the simulator must be called in the thread that began the episode."""
-        return self._simulator.keeps_thread
-
-    @property
     def ground(self) -> Ground:
         return self._simulator.ground
 

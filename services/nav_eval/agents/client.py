@@ -8,21 +8,18 @@
     session.end(outcome)                   never fails
 
 Whatever goes wrong is an `AgentFailure` with one named cause, within the deadline of `ClientSettings`.
-A session belongs to one thread at a time; different sessions of a client may be used by different threads. Where a
-client can `listen`, one thread learns which of all sessions has its answer, and need not wait for any of them.
+A session belongs to one thread at a time; different sessions of a client may be used by different threads.
 
 The deadlines are kept by each session and, for calls that cannot be given one, by the `Watchdog`: when the time is up,
 it pulls the plug. It is one sleeping thread per client, which wakes only for a deadline that comes before all others,
 so a step with the usual 30 s costs it nothing.
 """
 
-import math
 import threading
 import time
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -163,22 +160,8 @@ class AgentHealth(StrEnum):
     UNREACHABLE = "unreachable"  #: nobody answers
 
 
-class Listener(ABC):
-    """Hears all episodes of a client that were opened under it, for one thread that plays them."""
-
-    @abstractmethod
-    def listen(self, seconds: float) -> None:
-        """Take what has come; wait up to `seconds` for something to come. By one thread only."""
-
-    @abstractmethod
-    def wake(self) -> None:
-        """Release whoever listens, from any thread."""
-
-
 class EpisodeSession(ABC):
     """One episode of one agent. One that failed once fails for good, with the same failure."""
-
-    is_listened_to = False  #: a `Listener` hears it
 
     def __init__(self, *, task: TaskInterface, description: AgentDescription, settings: ClientSettings) -> None:
         self.session_id = uuid.uuid4().hex
@@ -189,7 +172,6 @@ class EpisodeSession(ABC):
         self._sent_at = 0.0
         self._failure: AgentFailure | None = None
         self._spent = 0.0  #: seconds that the agent took for its answers so far
-        self.answered_at = math.inf  #: when the answer came, which may have waited to be received
 
     def buffers(self) -> dict[str, Array]:
         """Memory that the agent reads, for one observation yet to be sent: what is drawn there is not copied again.
@@ -204,7 +186,7 @@ class EpisodeSession(ABC):
         if self._failure is not None:
             raise self._failure
         self._sequence += 1
-        self._sent_at, self.answered_at = time.monotonic(), math.inf
+        self._sent_at = time.monotonic()
         try:
             self._transmit(observation)
         except AgentFailure as failure:
@@ -223,28 +205,12 @@ class EpisodeSession(ABC):
         except AgentFailure as failure:
             self._failure = failure
             raise
-        self.answered_at = self._find_answer_time()
-        self._spent += self.answered_at - self._sent_at
+        self._spent += time.monotonic() - self._sent_at
         return checked
 
     def act(self, observation: Observation) -> list[Action]:
         self.send(observation)
         return self.receive()
-
-    @property
-    def has_answer(self) -> bool:
-        """Whether `receive` would find an answer at once, as far as the listener has heard."""
-        return False
-
-    @property
-    def is_broken(self) -> bool:
-        """Whether the listener has heard that no answer will come."""
-        return False
-
-    @property
-    def deadline(self) -> float:
-        """When the agent must have answered what was sent last, by `time.monotonic`."""
-        return min(self._sent_at + self._settings.action_timeout, self._find_episode_deadline())
 
     @abstractmethod
     def end(self, outcome: EpisodeEnd) -> None:
@@ -265,11 +231,9 @@ class EpisodeSession(ABC):
         """How long the agent may take to hear the end; one that is stuck in an action gets a moment only."""
         return min(self._settings.end_timeout, FAREWELL) if self._failure is not None else self._settings.end_timeout
 
-    def _find_answer_time(self) -> float:
-        return time.monotonic()
-
     def _seconds_left(self) -> float:
-        return max(self.deadline - time.monotonic(), READING_TIME)
+        deadline = min(self._sent_at + self._settings.action_timeout, self._find_episode_deadline())
+        return max(deadline - time.monotonic(), READING_TIME)
 
     def _find_episode_deadline(self) -> float:
         """When the agent has used up its time. What the simulator takes between two answers is not the agent's."""
@@ -331,11 +295,6 @@ class AgentClient(ABC):
         usual, description = self._get_description()
         with blame_reply("it answered Reset"):
             return self._open(episode, task=task or usual, description=description)
-
-    @contextmanager
-    def listen(self) -> Iterator[Listener | None]:
-        """Hear all episodes that are opened meanwhile by one thread; None where each must be waited for by itself."""
-        yield None
 
     @abstractmethod
     def health_check(self) -> AgentHealth:

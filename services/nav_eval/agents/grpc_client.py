@@ -3,8 +3,8 @@
 import stat
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from nav_eval.agents.failures import (
     ConnectionLost,
     ProtocolError,
 )
-from nav_eval.agents.grpc_listener import StreamListener, open_listener
 from nav_eval.agents.grpc_sessions import (
     PATIENCE,
     ExitProbe,
@@ -30,7 +29,7 @@ from nav_eval.agents.grpc_sessions import (
     parse_message,
     to_failure,
 )
-from nav_eval.agents.grpc_streams import Stream, open_stream
+from nav_eval.agents.grpc_streams import open_stream
 from nav_eval.agents.messages import AgentDescription, TaskInterface
 from nav_eval.agents.proto_messages import decode_description, encode_describe_request
 from nav_eval.agents.shared_memory import RingPool
@@ -63,7 +62,6 @@ class GrpcAgentClient(AgentClient):
         self._streams = streams
         self._watchdog = Watchdog()
         self._rings: RingPool | None = None
-        self._listener: StreamListener | None = None
         self._channel = grpc.insecure_channel(target, options=_make_channel_options(settings))
         self._stub = _Stub(self._channel)
 
@@ -78,17 +76,6 @@ class GrpcAgentClient(AgentClient):
             return AgentHealth.UNREACHABLE if error.code() in _NOBODY_THERE else AgentHealth.STARTING
         status = parse_message(health_pb2.HealthCheckResponse, data).status
         return AgentHealth.SERVING if status == health_pb2.HealthCheckResponse.SERVING else AgentHealth.STARTING
-
-    @contextmanager
-    def listen(self) -> Iterator[StreamListener | None]:
-        channel = grpc.insecure_channel(self._target, options=_make_channel_options(self.settings))
-        self._listener = open_listener(channel, self._watchdog)
-        try:
-            yield self._listener
-        finally:
-            listener, self._listener = self._listener, None
-            if listener is not None:
-                listener.close()
 
     def close(self) -> None:
         """Within seconds: a peer that reads nothing any more could keep a channel waiting for hours."""
@@ -150,7 +137,7 @@ class GrpcAgentClient(AgentClient):
     def _open_once(self, episode: PublicEpisode, common: dict[str, Any]) -> GrpcSession:
         if self._streams:
             try:
-                stream = StreamSession(stream=self._open_stream(), watchdog=self._watchdog, **common)
+                stream = StreamSession(watchdog=self._watchdog, **common)
                 stream.reset(episode)
             except StreamUnsupported:
                 self._streams = False
@@ -159,10 +146,6 @@ class GrpcAgentClient(AgentClient):
         unary = UnarySession(**common)
         unary.reset(episode)
         return unary
-
-    def _open_stream(self) -> Stream:
-        method = f"{SERVICE}/Episode"
-        return open_stream(self._channel, method) if self._listener is None else self._listener.open_stream(method)
 
     def _wait_until_ready(self) -> None:
         deadline = time.monotonic() + self.settings.connect_timeout
@@ -201,6 +184,7 @@ class _Stub:
         self.reset = unary(f"{SERVICE}/Reset")
         self.act = unary(f"{SERVICE}/Act")
         self.end = unary(f"{SERVICE}/End")
+        self.episode = partial(open_stream, channel, f"{SERVICE}/Episode")
 
 
 def _keep_bytes(data: bytes) -> bytes:

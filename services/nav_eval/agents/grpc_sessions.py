@@ -22,7 +22,6 @@ from nav_eval.agents.failures import (
     ConnectionLost,
     ProtocolError,
 )
-from nav_eval.agents.grpc_listener import ListenedStream
 from nav_eval.agents.grpc_streams import Stream
 from nav_eval.agents.messages import Action, AgentDescription, Array, EpisodeEnd, Observation, TaskInterface, shorten
 from nav_eval.agents.proto_messages import decode_actions, encode_end_request, encode_reset_request, fill_observation
@@ -93,6 +92,7 @@ class Stub(Protocol):
     """The methods of the service, as bytes: replies are parsed by us, where a failure gets its name."""
 
     describe: "grpc.UnaryUnaryMultiCallable[pb.DescribeRequest, bytes]"
+    episode: Callable[[], Stream]
     reset: "grpc.UnaryUnaryMultiCallable[pb.ResetRequest, bytes]"
     act: "grpc.UnaryUnaryMultiCallable[pb.ActRequest, bytes]"
     end: "grpc.UnaryUnaryMultiCallable[pb.EndRequest, bytes]"
@@ -179,24 +179,11 @@ class GrpcSession(EpisodeSession):
 class StreamSession(GrpcSession):
     """One call of Episode."""
 
-    def __init__(self, *, stream: Stream, watchdog: Watchdog, **common: Any) -> None:  # noqa: ANN401
+    def __init__(self, *, watchdog: Watchdog, **common: Any) -> None:  # noqa: ANN401
         super().__init__(**common)
         self._watchdog = watchdog
         self._is_closed = False  #: nothing can be said on the stream any more
-        self._stream = stream
-        self._listened = stream if isinstance(stream, ListenedStream) else None
-        self.is_listened_to = self._listened is not None
-
-    @property
-    def has_answer(self) -> bool:
-        return self._listened is not None and self._listened.has_answer
-
-    @property
-    def is_broken(self) -> bool:
-        return self._listened is not None and self._listened.is_over
-
-    def _find_answer_time(self) -> float:
-        return max(self._stream.heard_at, self._sent_at)
+        self._stream = self._stub.episode()
 
     def reset(self, episode: PublicEpisode) -> None:
         try:

@@ -9,13 +9,12 @@ on it. `DirectStream` opens a stream like that, from the library's own pieces. T
 
 import queue
 import threading
-import time
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import Any
 
 import grpc
 
-NO_FLAGS = 0
+_NO_FLAGS = 0
 _STATUS_CODES = {code.value[0]: code for code in grpc.StatusCode}
 
 
@@ -23,7 +22,6 @@ class Stream(ABC):
     """A call under way."""
 
     is_open = False  #: something was asked and its answer is not there yet
-    heard_at = 0.0  #: when the last message came, by `time.monotonic`
 
     @abstractmethod
     def ask(self, message: bytes) -> None:
@@ -63,49 +61,42 @@ class StreamError(grpc.RpcError):
         return self._details
 
 
-class CoreStream(Stream):
-    """A call made of the library's own pieces: whoever takes its events hands them to `take`."""
+class DirectStream(Stream):
+    """Waits in the thread that hears."""
 
     def __init__(self, channel: grpc.Channel, method: str) -> None:
         from grpc._cython import cygrpc  # type: ignore[attr-defined]
 
         self._pieces = cygrpc
         whole_call = (
-            cygrpc.SendInitialMetadataOperation((), NO_FLAGS),
-            cygrpc.ReceiveInitialMetadataOperation(NO_FLAGS),
-            cygrpc.ReceiveStatusOnClientOperation(NO_FLAGS),
+            cygrpc.SendInitialMetadataOperation((), _NO_FLAGS),
+            cygrpc.ReceiveInitialMetadataOperation(_NO_FLAGS),
+            cygrpc.ReceiveStatusOnClientOperation(_NO_FLAGS),
+        )
+        flags = cygrpc.PropagationConstants.GRPC_PROPAGATE_DEFAULTS
+        self._call = channel._channel.segregated_call(  # type: ignore[attr-defined]
+            flags, method.encode(), None, None, (), None, ((whole_call, None),), None
         )
         self._unsent: bytes | None = None
         self._is_sending = self._is_receiving = False
         self._heard: bytes | None = None
         self._status: StreamError | None = None
-        open_call = getattr(channel._channel, self._kind)  # type: ignore[attr-defined]
-        self._call = open_call(NO_FLAGS, method.encode(), None, None, (), None, ((whole_call, self),), None)
-
-    _kind: ClassVar[str]  #: of the library's calls
-
-    @abstractmethod
-    def _wait(self) -> None:
-        """Until something is through: a message either way, or the whole call."""
-
-    @property
-    def is_done(self) -> bool:
-        """Nothing will come of it any more."""
-        return self._status is not None and not self._is_sending and not self._is_receiving
 
     def ask(self, message: bytes) -> None:
         self.is_open, self._unsent = True, message
         self._send()
 
     def hear(self) -> bytes | None:
-        self._receive()
+        if self._status is None and not self._is_receiving:
+            self._call.operate((self._pieces.ReceiveMessageOperation(_NO_FLAGS),), None)
+            self._is_receiving = True
         while self._is_receiving:
-            self._wait()
+            self._take_event()
         message, self._heard, self.is_open = self._heard, None, False
         if message is not None:
             return message
         while self._status is None:
-            self._wait()
+            self._take_event()
         if self._status.code() is grpc.StatusCode.OK:
             return None
         raise self._status
@@ -113,48 +104,34 @@ class CoreStream(Stream):
     def cancel(self) -> None:
         self._call.cancel(self._pieces.StatusCode.cancelled, "Cancelled by the evaluator.")
 
+    def close(self) -> None:
+        """The library keeps a call until somebody has heard of all its ends."""
+        self.cancel()
+        while self._is_receiving or self._status is None:
+            self._take_event()
+        if self._is_sending:  # to a peer that does not read: there is no saying how long
+            threading.Thread(target=self._take_event, name="nav-eval-last-message", daemon=True).start()
+
     def _send(self) -> None:
         """One message at a time; where the one before is still under way, this one follows when it is through."""
         if self._unsent is not None and not self._is_sending and self._status is None:
-            message, self._unsent = self._unsent, None
-            self._is_sending = self._call.operate((self._pieces.SendMessageOperation(message, NO_FLAGS),), self)
+            self._call.operate((self._pieces.SendMessageOperation(self._unsent, _NO_FLAGS),), None)
+            self._is_sending, self._unsent = True, None
 
-    def _receive(self) -> None:
-        if self._heard is None and self._status is None and not self._is_receiving:
-            self._is_receiving = self._call.operate((self._pieces.ReceiveMessageOperation(NO_FLAGS),), self)
-
-    def take(self, event: Any, *, came_at: float | None = None) -> None:  # noqa: ANN401
-        """Something is through; `came_at` is when, if that was not only now.
+    def _take_event(self) -> None:
+        """Wait until something is through: a message either way, or the whole call.
 
         Breaking off ends all waits but the one for a message that is being sent, so that nobody waits for that alone.
         """
-        last = event.batch_operations[-1]
+        last = self._call.next_event().batch_operations[-1]
         if last.type() == self._pieces.OperationType.receive_message:
             self._is_receiving, self._heard = False, last.message()
-            self.heard_at = time.monotonic() if came_at is None else came_at
         elif last.type() == self._pieces.OperationType.send_message:
             self._is_sending = False
             self._send()
         else:
             code = _STATUS_CODES.get(last.code(), grpc.StatusCode.UNKNOWN)
             self._status = StreamError(code, last.details() or "")
-
-
-class DirectStream(CoreStream):
-    """Waits in the thread that hears, on a queue of events of its own."""
-
-    _kind = "segregated_call"
-
-    def _wait(self) -> None:
-        self.take(self._call.next_event())
-
-    def close(self) -> None:
-        """The library keeps a call until somebody has heard of all its ends."""
-        self.cancel()
-        while self._is_receiving or self._status is None:
-            self._wait()
-        if self._is_sending:  # to a peer that does not read: there is no saying how long
-            threading.Thread(target=self._wait, name="nav-eval-last-message", daemon=True).start()
 
 
 class QueuedStream(Stream):
@@ -171,7 +148,7 @@ class QueuedStream(Stream):
 
     def hear(self) -> bytes | None:
         message: bytes | None = next(self._call, None)
-        self.is_open, self.heard_at = False, time.monotonic()
+        self.is_open = False
         return message
 
     def cancel(self) -> None:

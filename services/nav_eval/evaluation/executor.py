@@ -10,7 +10,6 @@ because it is drawn before the agent is asked to begin.
 `open_agent` connects the agent of a run.
 """
 
-import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 
@@ -33,7 +32,6 @@ from nav_eval.config.schema import AgentServiceConfig, BenchmarkConfig
 from nav_eval.dataset.episode import Episode, PublicEpisode
 from nav_eval.errors import NavEvalError
 from nav_eval.evaluation.aliases import EpisodeAliases
-from nav_eval.evaluation.dialogue_loop import DialogueLoop
 from nav_eval.evaluation.episodes import count_instruction_words
 from nav_eval.play import EpisodePlay
 from nav_eval.records.results import UNSCORED, EpisodeResult, get_status
@@ -55,15 +53,13 @@ class EpisodeExecutor:
         wants_between: bool = False,
         describe_task: Callable[[str | None], TaskInterface] | None = None,
         aliases: EpisodeAliases | None = None,
-        loop: DialogueLoop | None = None,
     ) -> None:
         """`client` has described itself; `wants_between` is what it said about replies of several actions.
 
         `describe_task` says what the task looks like for an episode's robot, where robots differ. Without `aliases` the
-        agent is told the dataset's ids. `loop` plays what it can of several episodes at once.
+        agent is told the dataset's ids.
         """
         self._aliases = aliases
-        self._loop = loop
         self._task = task
         self._simulator = simulator
         self._client = client
@@ -90,7 +86,7 @@ class EpisodeExecutor:
         except EpisodeFailure as refused:
             return refused
         dialogue = _Dialogue(play, session, clock, wants_between=self._wants_between)
-        failure = dialogue.run(self._loop)
+        failure = dialogue.run()
         with log_agent_errors("it was told of the end"):
             session.end(_make_end(failure, play.progress.steps))
         return failure
@@ -108,46 +104,20 @@ class _Dialogue:
     """Observations one way and actions the other, for one episode."""
 
     def __init__(self, play: EpisodePlay, session: EpisodeSession, clock: "_Clock", *, wants_between: bool) -> None:
-        self._play, self._clock = play, clock
-        self.session = session
+        self._play, self._session, self._clock = play, session, clock
         self._wants_between = wants_between
         self._observation = _make_observation(play)
 
-    @property
-    def is_over(self) -> bool:
-        return self._play.is_over
-
-    @property
-    def keeps_thread(self) -> bool:
-        return self._play.keeps_thread
-
-    def run(self, loop: DialogueLoop | None) -> NavEvalError | None:
+    def run(self) -> NavEvalError | None:
         """Ask and obey until the episode is over; returns what went wrong, if anything."""
         try:
-            if not self.is_over:
-                self._ask()
-            while not self.is_over:
-                if loop is not None:
-                    loop.play(self)
-                if not self.is_over:  # the next answer is waited for here
-                    self.go_on()
+            while not self._play.is_over:
+                with self._clock.agent:
+                    actions = self._session.act(self._observation)
+                self._perform(actions)
         except NavEvalError as error:
             return error
         return None
-
-    def go_on(self) -> None:
-        """Hear the answer, obey, and ask again unless the episode is over."""
-        try:
-            actions = self.session.receive()
-        finally:
-            self._clock.agent.stop(at=self.session.answered_at)
-        self._perform(actions)
-        if not self.is_over:
-            self._ask()
-
-    def _ask(self) -> None:
-        self._clock.agent.start()
-        self.session.send(self._observation)
 
     def _perform(self, actions: Sequence[Action]) -> None:
         """Carry out the actions of one reply; look again unless the episode is over."""
@@ -172,7 +142,7 @@ class _Dialogue:
     def _choose_buffers(self) -> dict[str, Array]:
         """The session's arrays that this robot's pictures fit into: others may have cameras of another size."""
         seen = self._play.observations
-        return {name: array for name, array in self.session.buffers().items() if _is_alike(array, seen.get(name))}
+        return {name: array for name, array in self._session.buffers().items() if _is_alike(array, seen.get(name))}
 
 
 def _is_alike(buffer: Array, reading: object) -> bool:
@@ -195,18 +165,11 @@ class _Stopwatch:
         self.seconds = 0.0
         self._began = 0.0
 
-    def start(self) -> None:
+    def __enter__(self) -> None:
         self._began = time.monotonic()
 
-    def stop(self, *, at: float = math.inf) -> None:
-        """`at` is when it was over, if that was not only now."""
-        self.seconds += min(at, time.monotonic()) - self._began
-
-    def __enter__(self) -> None:
-        self.start()
-
     def __exit__(self, *_: object) -> None:
-        self.stop()
+        self.seconds += time.monotonic() - self._began
 
 
 class _Clock:

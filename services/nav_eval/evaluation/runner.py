@@ -1,11 +1,9 @@
 """A benchmark against an agent: from a configuration to a folder of results.
 
 Several episodes are played at once: in threads against one agent, or in processes with an agent's connection each.
-While the agent thinks about one episode, another one is rendered. Every simulator is opened in a thread of its own,
-because an OpenGL context may belong to one; where it does not, and answers can be heard by one thread, that thread
-plays all episodes from the first answer to the last (`dialogue_loop`). Between processes only JSON passes: orders,
-episodes one way, results the other. A worker that dies loses the episodes it had in hand; they are played again by
-another, and a new worker takes its place.
+While the agent thinks about one episode, another one is rendered. Every simulator lives in a thread of its own, because
+an OpenGL context does. Between processes only JSON passes: orders, episodes one way, results the other. A worker that
+dies loses the episodes it had in hand; they are played again by another, and a new worker takes its place.
 """
 
 import multiprocessing
@@ -33,7 +31,6 @@ from nav_eval.dataset.loader import TaskDataset
 from nav_eval.errors import NavEvalError, RecordError
 from nav_eval.evaluation.aggregation import MetricsAggregator
 from nav_eval.evaluation.aliases import EpisodeAliases
-from nav_eval.evaluation.dialogue_loop import DialogueLoop
 from nav_eval.evaluation.episodes import EpisodeManager, load_episodes
 from nav_eval.evaluation.executor import EpisodeExecutor, make_aliases, open_agent
 from nav_eval.evaluation.report import Report
@@ -75,24 +72,11 @@ class ConcurrentExecutor:
         if self.at_once == 1:
             self._play_in_thread(next_episode, emit)
             return
-        with (
-            self._open_loop() as loop,
-            futures.ThreadPoolExecutor(self.at_once, thread_name_prefix="player") as pool,
-        ):
-            players = [pool.submit(self._play_in_thread, next_episode, emit, loop) for _ in range(self.at_once)]
+        with futures.ThreadPoolExecutor(self.at_once, thread_name_prefix="player") as pool:
+            players = [pool.submit(self._play_in_thread, next_episode, emit) for _ in range(self.at_once)]
             futures.wait(players)
         for player in players:
             player.result()
-
-    @contextmanager
-    def _open_loop(self) -> Iterator[DialogueLoop | None]:
-        """One thread for the dialogues of all players, where the agent's answers can be heard by one."""
-        with self._client.listen() as listener:
-            if listener is None:
-                yield None
-                return
-            with DialogueLoop(listener) as loop:
-                yield loop
 
     def _describe_task(self, robot: str | None) -> TaskInterface:
         """The task for one robot: others may carry their cameras elsewhere."""
@@ -100,7 +84,7 @@ class ConcurrentExecutor:
         _, task = self._description.choose_rig(interface)
         return self._description.keep_wanted(task)
 
-    def _play_in_thread(self, next_episode: NextEpisode, emit: Emit, loop: DialogueLoop | None = None) -> None:
+    def _play_in_thread(self, next_episode: NextEpisode, emit: Emit) -> None:
         benchmark = self._setup.benchmark
         with open_simulator(self._setup) as simulator:
             executor = EpisodeExecutor(
@@ -110,7 +94,6 @@ class ConcurrentExecutor:
                 wants_between=self._description.wants_between,
                 describe_task=self._describe_task,
                 aliases=self._aliases,
-                loop=loop,
             )
             while (episode := next_episode()) is not None:
                 result = executor.run(episode)

@@ -65,11 +65,6 @@ class SimulatorSetup:
 class Simulator(ABC):
     """One agent in one scene at a time. Not thread-safe; every worker has its own."""
 
-    @property
-    def keeps_thread(self) -> bool:
-        """Whether an episode must be played in the thread that began it: an engine's context may belong to a thread."""
-        return True
-
     @abstractmethod
     def reset(
         self, episode: Episode, *, sensors: Iterable[str] | None = None, out: ObservationBuffers | None = None

@@ -78,11 +78,6 @@ class ModernGLSimulator(Simulator):
         return self._draw(stage, lambda drawer: self._read_sensors(stage, self._face(stage, drawer, out), out))
 
     @property
-    def keeps_thread(self) -> bool:
-        """A card draws for one episode while another one's thread waits for its pixels."""
-        return self._draws_on_gpu
-
-    @property
     def _draws_on_gpu(self) -> bool:
         """Known from the second picture on."""
         return self._renderer is not None and not self._renderer[1].device.is_software

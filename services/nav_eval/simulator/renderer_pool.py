@@ -5,23 +5,19 @@ once, and what one episode has seen spares the others a first look. Drawing side
 calls hold Python's lock. So there is one device per process, one lock around it, and a renderer per scene,
 which lives as long as somebody uses it.
 
-Who is alone draws in their own thread, and so does a thread that plays for many (`draw_here`). As soon as a second
-thread wants a picture, one thread draws for all others: if each drew in turn, every picture would begin on another
-core, whose caches know nothing of the scene.
+Who is alone draws in their own thread. As soon as a second thread wants a picture, one thread draws for all of them: if
+each drew in turn, every picture would begin on another core, whose caches know nothing of the scene.
 """
 
 import threading
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from nav_eval.config.schema.benchmark import RenderingConfig
 from nav_eval.scene.model import Scene
-
-if TYPE_CHECKING:  # who plays without pictures needs no renderer
-    from nav_eval.simulator.rendering import Device, PreparedScene, Renderer
+from nav_eval.simulator.rendering import Device, PreparedScene, Renderer
 
 Drawn = TypeVar("Drawn")
 
@@ -30,7 +26,7 @@ Drawn = TypeVar("Drawn")
 class _Shared:
     """A renderer, and how many simulators draw with it."""
 
-    renderer: "Renderer"
+    renderer: Renderer
     users: int = 0
 
 
@@ -41,7 +37,6 @@ class RendererPool:
         self.lock = threading.RLock()
         self._choosing = threading.Lock()
         self._alone: int | None = None  #: the thread that has drawn, as long as there is only one
-        self._resident: int | None = None  #: the thread that draws what it wants itself
         self._drawer: ThreadPoolExecutor | None = None
         self._devices: dict[int | str, Device] = {}
         self._renderers: dict[Hashable, _Shared] = {}
@@ -56,19 +51,8 @@ class RendererPool:
             return self._draw_alone(work)
         return drawer.submit(self._draw_alone, work).result()
 
-    @contextmanager
-    def draw_here(self) -> Iterator[None]:
-        """Meanwhile this thread draws what it wants itself, whoever else draws."""
-        self._resident = threading.get_ident()
-        try:
-            yield
-        finally:
-            self._resident = None
-
     def _choose_drawer(self) -> ThreadPoolExecutor | None:
-        """The thread that draws for others; None for who is alone, or resident."""
-        if self._resident == threading.get_ident():
-            return None
+        """The thread that draws for all; None while a single thread has asked."""
         with self._choosing:
             if self._drawer is None and self._alone not in (None, threading.get_ident()):
                 self._drawer = ThreadPoolExecutor(1, thread_name_prefix="drawer")
@@ -79,7 +63,7 @@ class RendererPool:
         with self.lock:
             return work()
 
-    def take(self, scene: "Scene | PreparedScene", settings: RenderingConfig) -> "Renderer":
+    def take(self, scene: Scene | PreparedScene, settings: RenderingConfig) -> Renderer:
         """A renderer of this scene; give it back when it is not needed any more."""
         with self.lock:
             key = _make_key(scene, settings)
@@ -88,7 +72,7 @@ class RendererPool:
             self._renderers[key].users += 1
             return self._renderers[key].renderer
 
-    def give_back(self, renderer: "Renderer") -> None:
+    def give_back(self, renderer: Renderer) -> None:
         """The last user's return is the renderer's end."""
         with self.lock:
             key, shared = next(item for item in self._renderers.items() if item[1].renderer is renderer)
@@ -97,9 +81,7 @@ class RendererPool:
                 del self._renderers[key]
                 renderer.release()
 
-    def _open(self, scene: "Scene | PreparedScene", settings: RenderingConfig) -> "Renderer":
-        from nav_eval.simulator.rendering import Renderer
-
+    def _open(self, scene: Scene | PreparedScene, settings: RenderingConfig) -> Renderer:
         if settings.gpu not in self._devices:
             self._devices[settings.gpu] = _open_device(settings)
         device = self._devices[settings.gpu]
@@ -110,9 +92,9 @@ RENDERERS = RendererPool()
 """Of this process."""
 
 
-def _make_key(scene: "Scene | PreparedScene", settings: RenderingConfig) -> Hashable:
+def _make_key(scene: Scene | PreparedScene, settings: RenderingConfig) -> Hashable:
     """Equal keys, equal pictures; a scene that was made for one episode is nobody else's."""
-    look = id(scene) if isinstance(scene, Scene) else scene.digest
+    look = scene.digest if isinstance(scene, PreparedScene) else id(scene)
     return look, settings.gpu, _choose_filter(settings), settings.culling
 
 
@@ -123,9 +105,8 @@ def _choose_filter(settings: RenderingConfig) -> bool | None:
     return settings.filter == "trilinear"
 
 
-def _open_device(settings: RenderingConfig) -> "Device":
+def _open_device(settings: RenderingConfig) -> Device:
     """The device that the configuration names; never silently another one."""
-    from nav_eval.simulator.rendering import Device
     from nav_eval.simulator.rendering.render_threads import set_render_threads
 
     set_render_threads(settings.threads)

@@ -1,20 +1,15 @@
 """Streams of gRPC that one thread asks and hears: the direct one, and the one that stands in for it."""
 
-import math
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
 from typing import TypeAlias
 
 import grpc
 import pytest
 
-from nav_eval.agents import grpc_listener, grpc_streams
-from nav_eval.agents.client import Watchdog
-from nav_eval.agents.grpc_listener import ListenedStream, StreamListener, open_listener
+from nav_eval.agents import grpc_streams
 from nav_eval.agents.grpc_streams import DirectStream, QueuedStream, Stream, open_stream
 
 pytestmark = pytest.mark.integration
@@ -26,7 +21,6 @@ WIDE_OPEN = bytes.fromhex("0000040800000000007fff0000")
 LIMIT = 4096  #: bytes of a message that we take
 
 Talk: TypeAlias = Callable[[Iterator[bytes], grpc.ServicerContext], Iterator[bytes]]
-OpenStream: TypeAlias = Callable[[grpc.Channel, str], Stream]
 Dial: TypeAlias = Callable[[Talk], grpc.Channel]
 
 
@@ -83,50 +77,13 @@ def dial() -> Iterator[Dial]:
         server.stop(0)
 
 
-@contextmanager
-def listen(channel: grpc.Channel) -> Iterator[StreamListener]:
-    """A listener in a thread of its own, on another channel to the same peer: it shares its channel with nobody."""
-    watchdog, stopped = Watchdog(), threading.Event()
-    target = channel._channel.target().decode()  # type: ignore[attr-defined]
-    options = [("grpc.max_receive_message_length", LIMIT), ("grpc.max_send_message_length", -1)]
-    listener = open_listener(grpc.insecure_channel(target, options=options), watchdog)
-    assert listener is not None
-
-    def run() -> None:
-        while not stopped.is_set():
-            listener.listen(math.inf)
-
-    with ThreadPoolExecutor(1) as thread:
-        listening = thread.submit(run)
-        yield listener
-        stopped.set()
-        listener.wake()
-        listening.result()
-    listener.close()
-    watchdog.close()
+@pytest.fixture(params=[DirectStream, QueuedStream])
+def kind(request: pytest.FixtureRequest) -> type[Stream]:
+    chosen: type[Stream] = request.param
+    return chosen
 
 
-@contextmanager
-def open_alone(channel: grpc.Channel) -> Iterator[StreamListener]:
-    """A listener that this thread listens with; the channel is its own."""
-    watchdog = Watchdog()
-    listener = open_listener(channel, watchdog)
-    assert listener is not None
-    yield listener
-    listener.close()
-    watchdog.close()
-
-
-@pytest.fixture(params=[DirectStream, QueuedStream, ListenedStream])
-def kind(request: pytest.FixtureRequest) -> Iterator[OpenStream]:
-    if request.param is not ListenedStream:
-        yield request.param
-        return
-    with ExitStack() as stack:
-        yield lambda channel, method: stack.enter_context(listen(channel)).open_stream(method)
-
-
-def test_each_question_is_answered_in_turn(dial: Dial, kind: OpenStream) -> None:
+def test_each_question_is_answered_in_turn(dial: Dial, kind: type[Stream]) -> None:
     stream = kind(dial(answer_all), METHOD)
     for question in (b"one", b"two", bytes(3000)):
         assert not stream.is_open
@@ -136,7 +93,7 @@ def test_each_question_is_answered_in_turn(dial: Dial, kind: OpenStream) -> None
     stream.close()
 
 
-def test_a_stream_that_the_agent_ends_is_over_for_good(dial: Dial, kind: OpenStream) -> None:
+def test_a_stream_that_the_agent_ends_is_over_for_good(dial: Dial, kind: type[Stream]) -> None:
     stream = kind(dial(answer_once), METHOD)
     stream.ask(b"one")
     assert stream.hear() == b"answer to one"
@@ -146,14 +103,14 @@ def test_a_stream_that_the_agent_ends_is_over_for_good(dial: Dial, kind: OpenStr
     stream.close()
 
 
-def test_what_is_said_twice_is_heard_twice(dial: Dial, kind: OpenStream) -> None:
+def test_what_is_said_twice_is_heard_twice(dial: Dial, kind: type[Stream]) -> None:
     stream = kind(dial(answer_twice), METHOD)
     stream.ask(b"one")
     assert [stream.hear(), stream.hear()] == [b"answer to one", b"and once more"]
     stream.close()
 
 
-def test_the_status_of_a_broken_stream_is_told(dial: Dial, kind: OpenStream) -> None:
+def test_the_status_of_a_broken_stream_is_told(dial: Dial, kind: type[Stream]) -> None:
     stream = kind(dial(break_down), METHOD)
     stream.ask(b"one")
     stream.hear()
@@ -165,7 +122,7 @@ def test_the_status_of_a_broken_stream_is_told(dial: Dial, kind: OpenStream) -> 
     stream.close()
 
 
-def test_a_message_beyond_the_limit_is_not_taken(dial: Dial, kind: OpenStream) -> None:
+def test_a_message_beyond_the_limit_is_not_taken(dial: Dial, kind: type[Stream]) -> None:
     stream = kind(dial(say_too_much), METHOD)
     stream.ask(b"one")
     with pytest.raises(grpc.RpcError) as refused:
@@ -175,7 +132,7 @@ def test_a_message_beyond_the_limit_is_not_taken(dial: Dial, kind: OpenStream) -
     stream.close()
 
 
-def test_cancelling_releases_who_waits(dial: Dial, kind: OpenStream) -> None:
+def test_cancelling_releases_who_waits(dial: Dial, kind: type[Stream]) -> None:
     stream = kind(dial(say_nothing), METHOD)
     stream.ask(b"one")
     timer = threading.Timer(0.2, stream.cancel)
@@ -187,7 +144,7 @@ def test_cancelling_releases_who_waits(dial: Dial, kind: OpenStream) -> None:
     stream.cancel()  # a watchdog may come late
 
 
-def test_closing_waits_for_nobody(dial: Dial, kind: OpenStream) -> None:
+def test_closing_waits_for_nobody(dial: Dial, kind: type[Stream]) -> None:
     channel = dial(say_nothing)
     streams = [kind(channel, METHOD) for _ in range(3)]
     streams[0].ask(b"one")  # and is never answered
@@ -195,7 +152,7 @@ def test_closing_waits_for_nobody(dial: Dial, kind: OpenStream) -> None:
         stream.close()
 
 
-def test_a_peer_that_does_not_read_holds_nobody(kind: OpenStream) -> None:
+def test_a_peer_that_does_not_read_holds_nobody(kind: type[Stream]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         options = [("grpc.max_send_message_length", -1)]
         channel = grpc.insecure_channel(f"127.0.0.1:{deaf.getsockname()[1]}", options=options)
@@ -213,7 +170,7 @@ def test_a_peer_that_does_not_read_holds_nobody(kind: OpenStream) -> None:
         channel.close()
 
 
-def test_nobody_there(kind: OpenStream) -> None:
+def test_nobody_there(kind: type[Stream]) -> None:
     with grpc.insecure_channel("unix:/nowhere/agent.sock") as channel:
         stream = kind(channel, METHOD)
         stream.ask(b"one")
@@ -238,55 +195,3 @@ def test_another_library_is_used_by_what_it_promises(dial: Dial, monkeypatch: py
     stream.ask(b"one")
     assert stream.hear() == b"answer to one"
     stream.close()
-
-
-def test_one_thread_hears_all_streams_of_a_listener(dial: Dial) -> None:
-    with open_alone(dial(answer_all)) as listener:
-        streams = [listener.open_stream(METHOD) for _ in range(4)]
-        for question in (b"one", b"two"):
-            for stream in streams:
-                stream.ask(question)
-            while not all(stream.has_answer for stream in streams):
-                listener.listen(60.0)
-            assert [stream.hear() for stream in streams] == [b"answer to " + question] * 4
-
-
-def test_who_listens_is_told_that_a_stream_is_over(dial: Dial) -> None:
-    with open_alone(dial(break_down)) as listener:
-        stream = listener.open_stream(METHOD)
-        for question in (b"one", b"two"):
-            stream.ask(question)
-            while not (stream.has_answer or stream.is_over):
-                listener.listen(60.0)
-            assert stream.is_over == (question == b"two")
-            if stream.has_answer:
-                stream.hear()
-
-
-def test_what_came_while_nobody_listened_came_before(dial: Dial) -> None:
-    """An agent is not charged for what the listening thread did meanwhile."""
-    with open_alone(dial(answer_all)) as listener:
-        stream = listener.open_stream(METHOD)
-        stream.ask(b"one")
-        while not stream.has_answer:
-            time.sleep(0.1)
-            listens_again = time.monotonic()
-            listener.listen(0.0)
-        assert stream.heard_at < listens_again
-
-
-def test_listening_waits_for_nobody_where_it_is_told_so(dial: Dial) -> None:
-    with open_alone(dial(say_nothing)) as listener:
-        listener.open_stream(METHOD).ask(b"one")
-        listener.listen(0.0)
-        listener.listen(0.01)
-        listener.wake()
-        listener.listen(math.inf)
-
-
-def test_nobody_listens_where_the_library_has_other_pieces(dial: Dial, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> StreamListener:
-        raise TypeError("integrated_call() takes other arguments")
-
-    monkeypatch.setattr(grpc_listener, "StreamListener", refuse)
-    assert open_listener(dial(answer_all), Watchdog()) is None

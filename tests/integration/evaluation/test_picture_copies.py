@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from nav_eval.agents.grpc_sessions import StreamSession
-from nav_eval.agents.messages import Action, Array
+from nav_eval.agents.messages import Action, Array, Observation
 from nav_eval.agents.shared_memory import Slot
 from nav_eval.config import BenchmarkConfig
 from nav_eval.evaluation.episodes import load_episodes
@@ -57,7 +57,7 @@ class PictureWatch:
         self.copies: dict[str, list[int]] = defaultdict(list)
         self.in_messages: list[str] = []
         self.allocated: list[int] = []  #: the most bytes that were taken at once, from one request to the next
-        put, receive = Slot.put, StreamSession.receive
+        put, act = Slot.put, StreamSession.act
 
         def watch_put(slot: Slot, name: str, array: Array) -> int | None:
             offset = put(slot, name, array)
@@ -67,15 +67,15 @@ class PictureWatch:
                 self.copies[name].append(int(array is not slot.arrays[name]))
             return offset
 
-        def watch_receive(session: StreamSession) -> list[Action]:
-            actions = receive(session)
+        def watch_act(session: StreamSession, observation: Observation) -> list[Action]:
+            actions = act(session, observation)
             current, peak = tracemalloc.get_traced_memory()
             self.allocated.append(peak - current)
             tracemalloc.reset_peak()
             return actions
 
         monkeypatch.setattr(Slot, "put", watch_put)
-        monkeypatch.setattr(StreamSession, "receive", watch_receive)
+        monkeypatch.setattr(StreamSession, "act", watch_act)
 
 
 def run_first_episode(benchmark: BenchmarkConfig, agent: str, cache: Path) -> EpisodeResult:

@@ -56,7 +56,6 @@ def test_episodes_in_threads_share_a_renderer_and_see_what_one_alone_sees(
 ) -> None:
     alone = walk(open_another())
     players = [open_another() for _ in range(4)]
-    assert not any(player.keeps_thread for player in players)
     with ThreadPoolExecutor(len(players)) as threads:
         assert all(seen == alone for seen in threads.map(walk, players))
     assert len(pool) == 1
@@ -70,15 +69,6 @@ def test_one_thread_draws_for_all_as_soon_as_a_second_one_asks(pool: RendererPoo
     drawer = pool.draw(threading.get_ident)
     assert drew == {drawer}
     assert drawer != ours
-
-
-def test_a_resident_thread_draws_for_itself_whoever_else_draws(pool: RendererPool) -> None:
-    ours = threading.get_ident()
-    with ThreadPoolExecutor(4) as players:
-        with pool.draw_here():
-            list(players.map(lambda _: pool.draw(threading.get_ident), range(20)))
-            assert pool.draw(threading.get_ident) == ours
-        assert pool.draw(threading.get_ident) != ours
 
 
 def test_what_fails_while_it_is_drawn_fails_for_its_own_episode_alone(pool: RendererPool) -> None:
@@ -149,7 +139,6 @@ def test_on_a_graphics_card_the_next_episode_is_drawn_before_pixels_are_fetched(
     monkeypatch.setattr(PendingFrames, "collect", lambda pending: order.append("fetched") or collect(pending))
     alone = walk(open_another())
     players = [open_another(), open_another()]
-    assert all(player.keeps_thread for player in players), "who played both in one thread would wait for each's pixels"
     with ThreadPoolExecutor(3) as threads:
         busy = threading.Event()
         list(threads.map(lambda _: pool.draw(threading.get_ident), range(3)))  # from now on one thread draws
